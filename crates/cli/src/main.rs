@@ -1,0 +1,3 @@
+//! The callgate binary.
+
+fn main() {}

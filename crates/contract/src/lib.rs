@@ -1,0 +1,1 @@
+//! What a tool promises: canonical JSON, hashes, validation, names, error codes.

@@ -1,0 +1,1 @@
+//! Door for the person: serves the operations on a local socket.

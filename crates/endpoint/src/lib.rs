@@ -1,0 +1,1 @@
+//! Door for agents: MCP over socket and HTTP.

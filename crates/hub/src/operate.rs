@@ -1,0 +1,262 @@
+//! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+/// State of one server for a person's eyes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ServerView {
+    /// Key in the config.
+    pub name: String,
+    /// `stopped`, `starting`, `installing`, `ready`, `failing`, `disabled`.
+    pub state: String,
+    /// One line: why it is in that state, or the last error.
+    pub reason: Option<String>,
+    /// `stdio`, `http`, `http-child`.
+    pub transport: String,
+    /// Process id of the child, while one runs.
+    pub pid: Option<u32>,
+    /// Protocol revision spoken with it.
+    pub version: Option<String>,
+    /// Tools, resources, templates, prompts in its catalog.
+    pub tools: u32,
+    /// Resources in its catalog.
+    pub resources: u32,
+    /// Prompts in its catalog.
+    pub prompts: u32,
+    /// Milliseconds since 1970 of the last change of state.
+    pub since_ms: u64,
+    /// Number of restarts since the hub began.
+    pub restarts: u32,
+}
+
+/// One server in full.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ServerDetail {
+    /// The overview.
+    pub server: ServerView,
+    /// Exact command and arguments, or url; secrets never.
+    pub launch: Vec<String>,
+    /// Names of the variables it gets.
+    pub env_names: Vec<String>,
+    /// Absolute path of the program, once resolved.
+    pub program: Option<String>,
+    /// Entries of its lists that were left out or renamed, with the reason.
+    pub findings: Vec<String>,
+    /// Lines on stdout that were no messages.
+    pub noise_lines: u64,
+    /// Answers nobody waited for, second answers.
+    pub stray_answers: u64,
+    /// Calls running now, and waiting for a lane.
+    pub running: u32,
+    /// Calls waiting for a lane.
+    pub queued: u32,
+    /// Last lines of its stderr, made visible.
+    pub stderr_tail: Vec<String>,
+    /// File of its log.
+    pub log_file: Option<String>,
+}
+
+/// One tool of the aggregated catalog.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ToolView {
+    /// Exposed name.
+    pub name: String,
+    /// Server's key.
+    pub server: String,
+    /// The server's own name of it.
+    pub own_name: String,
+    /// Description as the server sent it.
+    pub description: Option<String>,
+    /// `read`, `write` or `destructive`.
+    pub effect: String,
+    /// `sha256:` and hex.
+    pub schema_hash: String,
+    /// `sha256:` and hex.
+    pub definition_hash: String,
+    /// The whole definition as the server sent it, as JSON text.
+    pub definition: String,
+    /// Why its schema cannot be used, if so.
+    pub unusable: Option<String>,
+}
+
+/// An attached client.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ClientView {
+    /// Identity.
+    pub name: String,
+    /// Whether the name is only the client's own word.
+    pub unverified: bool,
+    /// `stdio`, `socket`, `http`.
+    pub transport: String,
+    /// Protocol revision.
+    pub version: Option<String>,
+    /// Milliseconds since 1970.
+    pub since_ms: u64,
+    /// Calls made.
+    pub calls: u64,
+}
+
+/// The hub at a glance.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// Process id.
+    pub pid: u32,
+    /// Version of the binary.
+    pub version: String,
+    /// Milliseconds since 1970.
+    pub started_ms: u64,
+    /// Address for HTTP hosts, None when HTTP is off or refused.
+    pub mcp_url: Option<String>,
+    /// Why HTTP is refused, if so.
+    pub http_problem: Option<String>,
+    /// Problems of the config file that is on disk but not applied.
+    pub config_problems: Vec<String>,
+    /// All servers.
+    pub servers: Vec<ServerView>,
+    /// All attached clients.
+    pub clients: Vec<ClientView>,
+    /// State of the audit log: `ok` or what is wrong.
+    pub audit: String,
+}
+
+/// Result of a call made by a person.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CallView {
+    /// The result or error object as JSON text.
+    pub body: String,
+    /// Whether it is a JSON-RPC error.
+    pub rpc_error: bool,
+    /// Whether the tool said `isError`.
+    pub is_error: bool,
+}
+
+/// What a reload of the config did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ReloadView {
+    /// Servers added.
+    pub added: Vec<String>,
+    /// Servers removed.
+    pub removed: Vec<String>,
+    /// Servers whose entry changed.
+    pub changed: Vec<String>,
+    /// Why nothing was applied; each with file, line, column and key path.
+    pub problems: Vec<String>,
+}
+
+/// Why an operation was not done.
+#[derive(Clone, Debug, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// Stable code, e.g. `unknown_server`, `unknown_tool`, `bad_arguments`, `hub_stopping`.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+    /// What to do next.
+    pub next: Option<String>,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// A server's state or lists changed.
+    Server(ServerView),
+    /// A server was removed.
+    ServerGone {
+        /// Its key.
+        name: String,
+    },
+    /// The visible catalog changed.
+    Catalog,
+    /// A client came or went.
+    Clients,
+    /// A config was applied or refused.
+    Config(ReloadView),
+}
+
+/// What to do with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ServerAction {
+    /// Start it now.
+    Start,
+    /// Stop it until it is started again by a person.
+    Stop,
+    /// Stop and start.
+    Restart,
+}
+
+/// A word to the relay thread.
+#[derive(Debug)]
+pub enum Operation {
+    /// Overview.
+    Status(oneshot::Sender<Status>),
+    /// One server in full.
+    Server(String, oneshot::Sender<Result<ServerDetail, Refusal>>),
+    /// Start, stop, restart; answered when the action is done or has failed.
+    Act(String, ServerAction, oneshot::Sender<Result<ServerView, Refusal>>),
+    /// Tools of one server or all.
+    Tools(Option<String>, oneshot::Sender<Vec<ToolView>>),
+    /// A call by name with JSON text as arguments, through the same road as any other.
+    Call(String, String, oneshot::Sender<Result<CallView, Refusal>>),
+    /// Read the config file again and apply it.
+    Reload(oneshot::Sender<ReloadView>),
+    /// Stop the hub.
+    Stop(oneshot::Sender<()>),
+}
+
+/// The person's handle. Whoever holds it can do everything a person can: `endpoint` never gets one.
+#[derive(Clone, Debug)]
+pub struct OperatorHandle {
+    relay: mpsc::Sender<Operation>,
+    events: broadcast::Sender<Event>,
+}
+
+impl OperatorHandle {
+    /// A handle over the relay's ear.
+    pub fn new(relay: mpsc::Sender<Operation>, events: broadcast::Sender<Event>) -> OperatorHandle {
+        OperatorHandle { relay, events }
+    }
+
+    /// What happens from now on.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    async fn ask<T>(&self, word: impl FnOnce(oneshot::Sender<T>) -> Operation) -> Result<T, Refusal> {
+        let gone = || Refusal { code: "hub_stopping".into(), message: "the hub is stopping".into(), next: None };
+        let (tell, answer) = oneshot::channel();
+        self.relay.send(word(tell)).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())
+    }
+
+    /// Overview.
+    pub async fn status(&self) -> Result<Status, Refusal> {
+        self.ask(Operation::Status).await
+    }
+    /// One server in full.
+    pub async fn server(&self, name: &str) -> Result<ServerDetail, Refusal> {
+        self.ask(|tell| Operation::Server(name.into(), tell)).await?
+    }
+    /// Start, stop, restart.
+    pub async fn act(&self, name: &str, action: ServerAction) -> Result<ServerView, Refusal> {
+        self.ask(|tell| Operation::Act(name.into(), action, tell)).await?
+    }
+    /// Tools of one server or all.
+    pub async fn tools(&self, server: Option<String>) -> Result<Vec<ToolView>, Refusal> {
+        self.ask(|tell| Operation::Tools(server, tell)).await
+    }
+    /// A call by a person.
+    pub async fn call(&self, tool: &str, arguments: &str) -> Result<CallView, Refusal> {
+        self.ask(|tell| Operation::Call(tool.into(), arguments.into(), tell)).await?
+    }
+    /// Reads the config file again.
+    pub async fn reload(&self) -> Result<ReloadView, Refusal> {
+        self.ask(Operation::Reload).await
+    }
+    /// Stops the hub; returns when it refuses new calls.
+    pub async fn stop(&self) -> Result<(), Refusal> {
+        self.ask(Operation::Stop).await
+    }
+}

@@ -1,0 +1,7 @@
+//! Whether a call may run, and in which lane. The only maker of [`Permit`]; pure, time is an argument.
+
+mod effect;
+mod permit;
+
+pub use effect::{Effect, Hints};
+pub use permit::{Permit, Request, Verdict, decide};

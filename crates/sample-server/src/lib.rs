@@ -1,0 +1,1 @@
+//! A small honest MCP server for first runs, tests and benchmarks.

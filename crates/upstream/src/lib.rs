@@ -1,0 +1,6 @@
+//! One MCP server: launch, connect, list, call, watch, stop. Knows nothing of other servers, of policy
+//! (but for the word `Permit`), the database or the keychain.
+
+pub mod spec;
+
+pub use spec::{Process, Spec, Transport};

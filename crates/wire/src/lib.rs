@@ -1,0 +1,3 @@
+//! Stdio, socket and HTTP transports with bounds, and the four era adapters. Knows no servers, hosts or policy.
+
+pub mod link;

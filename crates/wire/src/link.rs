@@ -1,0 +1,59 @@
+//! A connection to one MCP server, whatever carries it. Everything happens on the relay thread and must not block.
+
+use frame::{Fault, Frame, Rope};
+use std::rc::Rc;
+
+/// One message to a server, complete JSON text without line end.
+#[derive(Clone, Debug)]
+pub struct Message<'a> {
+    /// The hub's own id of a request; None for notifications and for answers to the server.
+    pub id: Option<u64>,
+    /// The method, for headers (`Mcp-Method`).
+    pub method: &'a str,
+    /// Tool name, prompt name, resource URI or task id, for `Mcp-Name`.
+    pub name: Option<&'a str>,
+    /// Further headers (`Mcp-Param-*`), already encoded.
+    pub headers: &'a [(String, String)],
+    /// The text.
+    pub text: &'a Rope,
+}
+
+/// Why a message was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendFault {
+    /// The server does not read, and its buffer is full.
+    #[error("the server does not read what it is sent")]
+    Full,
+    /// The connection has ended.
+    #[error("the connection has ended")]
+    Closed,
+}
+
+/// Sends to one server.
+pub trait Link {
+    /// Sends one message, or queues it in the bounded buffer.
+    fn send(&self, message: &Message<'_>) -> Result<(), SendFault>;
+    /// Nobody waits for this request any more (HTTP modern: closes its stream; others: nothing to do here).
+    fn abandon(&self, id: u64);
+    /// Ends the connection: stdio closes the server's stdin; HTTP legacy sends DELETE.
+    fn close(&self);
+}
+
+/// Takes what one server sends, in arrival order.
+pub trait Inbox {
+    /// A message. `during` is the request on whose HTTP stream it came, None on stdio and on the GET stream.
+    fn message(&self, frame: Frame, during: Option<u64>);
+    /// A text that is no message: noise, or a broken answer whose id can still be read.
+    fn noise(&self, fault: Fault, head: &[u8]);
+    /// A line or body over the bound; its first bytes may tell the id.
+    fn too_long(&self, head: &[u8], length: u64);
+    /// One request will get no answer (HTTP: refused, broken stream); `sent` tells whether the server may have acted.
+    fn failed(&self, id: u64, why: &str, sent: bool);
+    /// The server has forgotten the session (HTTP 404 with a session id): initialize once more.
+    fn session_lost(&self);
+    /// The connection has ended; nothing follows.
+    fn closed(&self, why: &str);
+}
+
+/// Shared between the link and its reader.
+pub type SharedInbox = Rc<dyn Inbox>;
