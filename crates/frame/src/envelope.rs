@@ -1,7 +1,7 @@
 //! One JSON-RPC 2.0 message: the received bytes and where its parts lie in them.
 
-use crate::scan::{self, ScanFault};
 use crate::object;
+use crate::scan::{self, ScanFault};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::ops::Range;

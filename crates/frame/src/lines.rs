@@ -69,7 +69,10 @@ impl LineBuf {
             }
             if end > self.max {
                 let line = self.buf.split_to(end + 1).freeze();
-                return Some(Line::TooLong { head: Bytes::copy_from_slice(&line[..HEAD.min(end)]), length: end as u64 });
+                return Some(Line::TooLong {
+                    head: Bytes::copy_from_slice(&line[..HEAD.min(end)]),
+                    length: end as u64,
+                });
             }
             let mut line = self.buf.split_to(end + 1);
             line.truncate(end);

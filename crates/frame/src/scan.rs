@@ -123,9 +123,9 @@ pub(crate) fn string(text: &[u8], at: usize) -> Scan {
 
 /// The value of four hexadecimal digits at `at`.
 pub(crate) fn hex4(text: &[u8], at: usize) -> Option<u16> {
-    text.get(at..at + 4)?.iter().try_fold(0u16, |sum, &byte| {
-        Some(sum << 4 | u16::try_from(char::from(byte).to_digit(16)?).ok()?)
-    })
+    text.get(at..at + 4)?
+        .iter()
+        .try_fold(0u16, |sum, &byte| Some(sum << 4 | u16::try_from(char::from(byte).to_digit(16)?).ok()?))
 }
 
 fn literal(text: &[u8], at: usize, word: &[u8]) -> Scan {
