@@ -6,6 +6,8 @@ pub mod environ;
 pub mod guard;
 #[cfg(unix)]
 pub mod launch;
+#[cfg(unix)]
+pub mod search_path;
 pub mod spec;
 
 pub use spec::{Process, Spec, Transport};
