@@ -7,6 +7,8 @@ pub mod guard;
 #[cfg(unix)]
 pub mod launch;
 #[cfg(unix)]
+pub mod logs;
+#[cfg(unix)]
 pub mod search_path;
 pub mod spec;
 
