@@ -64,14 +64,21 @@ pub fn program(path: &str, args: &[&str]) -> Launch {
 pub struct Running {
     pub stdin: Option<OwnedFd>,
     pub lines: Lines<BufReader<pipe::Receiver>>,
-    pub _errors: OwnedFd,
+    pub stderr: Option<OwnedFd>,
     pub tree: upstream::launch::Tree,
 }
 
 impl Running {
     pub fn new(child: Child) -> Running {
+        let (mut running, stderr) = Running::apart(child);
+        running.stderr = Some(stderr);
+        running
+    }
+
+    /// With its stderr aside.
+    pub fn apart(child: Child) -> (Running, OwnedFd) {
         let lines = BufReader::new(pipe::Receiver::from_owned_fd(child.stdout).unwrap()).lines();
-        Running { stdin: Some(child.stdin), lines, _errors: child.stderr, tree: child.tree }
+        (Running { stdin: Some(child.stdin), lines, stderr: None, tree: child.tree }, child.stderr)
     }
 
     pub async fn line(&mut self) -> String {
