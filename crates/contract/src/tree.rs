@@ -2,6 +2,7 @@
 //! What two readers could understand in two ways (a key twice, half a surrogate pair) is refused. Never recursive.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -46,7 +47,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     kind: Kind,
-    /// Whether a string has escapes in it.
+    /// A string with escapes in it; a number that is so long or has such an exponent that it may be beyond doubles.
     escaped: bool,
     start: u32,
     end: u32,
@@ -61,6 +62,10 @@ struct Entry {
 pub(crate) struct Tree<'a> {
     text: Cow<'a, str>,
     entries: Vec<Entry>,
+    /// Levels of arrays and objects in one another.
+    depth: usize,
+    /// What a check may still spend on this tree; see `instance`.
+    pub(crate) fuel: Fuel,
 }
 
 /// One value of a tree.
@@ -68,6 +73,47 @@ pub(crate) struct Tree<'a> {
 pub(crate) struct Value<'t> {
     pub(crate) tree: &'t Tree<'t>,
     pub(crate) at: u32,
+}
+
+/// What the steps of one check cost under one schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Prices {
+    /// Reaching one more value.
+    pub(crate) visit: u64,
+    /// Reading one byte of a string, as patterns do.
+    pub(crate) byte: u64,
+}
+
+/// Steps that are left, and what they cost.
+#[derive(Debug, Default)]
+pub(crate) struct Fuel {
+    left: Cell<u64>,
+    prices: Cell<Prices>,
+}
+
+impl Fuel {
+    /// Fills up for one check.
+    pub(crate) fn fill(&self, steps: u64, prices: Prices) {
+        self.left.set(steps.saturating_add(1));
+        self.prices.set(prices);
+    }
+    /// Pays; false, from then on for ever, where there is not enough left.
+    pub(crate) fn spend(&self, steps: u64) -> bool {
+        self.left.set(self.left.get().saturating_sub(steps));
+        self.left.get() > 0
+    }
+    /// Pays for reaching one value.
+    pub(crate) fn visit(&self) -> bool {
+        self.spend(self.prices.get().visit)
+    }
+    /// Pays for reading a string of this length in bytes.
+    pub(crate) fn read(&self, bytes: usize) -> bool {
+        self.spend(1 + self.prices.get().byte.saturating_mul(bytes as u64))
+    }
+    /// Whether it ran out, so that what was found since means nothing.
+    pub(crate) fn is_out(&self) -> bool {
+        self.left.get() == 0
+    }
 }
 
 impl<'a> Tree<'a> {
@@ -83,14 +129,75 @@ impl<'a> Tree<'a> {
             return Err(TextFault::TooLong);
         }
         let mut entries = Vec::with_capacity(text.len() / 10 + 4);
-        Reader { text: text.as_bytes(), entries: &mut entries }.read()?;
-        Ok(Tree { text, entries })
+        let depth = Reader { text: text.as_bytes(), entries: &mut entries }.read()?;
+        Ok(Tree { text, entries, depth, fuel: Fuel::default() })
+    }
+
+    /// The tree of `{}`.
+    pub(crate) fn empty_object() -> Tree<'a> {
+        let entry = Entry { kind: Kind::Object, escaped: false, start: 0, end: 2, after: 1, count: 0 };
+        Tree { text: Cow::Borrowed("{}"), entries: vec![entry], depth: 0, fuel: Fuel::default() }
     }
 
     /// The whole value.
     pub(crate) fn root(&self) -> Value<'_> {
         Value { tree: self, at: 0 }
     }
+    /// Levels of arrays and objects in one another, empty ones not counted.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+    /// How many values and keys are in it.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+    /// The text that was read.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+    /// The first number whose value is beyond every double.
+    pub(crate) fn endless_number(&self) -> Option<Value<'_>> {
+        let odd = |entry: &Entry| entry.kind == Kind::Number && entry.escaped;
+        let mut values = self.entries.iter().enumerate().filter(|(_, entry)| odd(entry));
+        values.find_map(|(index, _)| {
+            let value = Value { tree: self, at: narrow(index) };
+            value.source().parse::<f64>().is_ok_and(f64::is_infinite).then_some(value)
+        })
+    }
+    /// The JSON pointer of a value.
+    pub(crate) fn pointer(&self, target: Value<'_>) -> String {
+        let mut path = String::new();
+        let mut at = self.root();
+        while at.at != target.at {
+            let holds = |value: Value<'_>| (value.at..value.entry().after).contains(&target.at);
+            let next = match at.kind() {
+                Kind::Array => at.elements().enumerate().find(|(_, value)| holds(*value)).map(|(place, value)| {
+                    path.push_str(&format!("/{place}"));
+                    value
+                }),
+                _ => at.members().find(|(_, value)| holds(*value)).map(|(key, value)| {
+                    push_segment(&mut path, &key.string().unwrap_or_default());
+                    value
+                }),
+            };
+            let Some(next) = next else { break };
+            at = next;
+        }
+        path
+    }
+    /// The value at a JSON pointer.
+    pub(crate) fn at_pointer(&self, pointer: &str) -> Option<Value<'_>> {
+        pointer.split('/').skip(1).try_fold(self.root(), |value, segment| match value.kind() {
+            Kind::Array => value.elements().nth(segment.parse().ok()?),
+            _ => value.get(&segment.replace("~1", "/").replace("~0", "~")),
+        })
+    }
+}
+
+/// Appends one step to a JSON pointer (RFC 6901).
+pub(crate) fn push_segment(pointer: &mut String, key: &str) {
+    pointer.push('/');
+    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
 }
 
 impl<'t> Value<'t> {
@@ -237,9 +344,11 @@ fn narrow(at: usize) -> u32 {
 }
 
 impl Reader<'_> {
-    fn read(&mut self) -> Result<(), TextFault> {
+    /// Reads everything; returns the deepest nesting.
+    fn read(&mut self) -> Result<usize, TextFault> {
         let mut open = [0u32; MAX_DEPTH];
         let mut depth = 0;
+        let mut deepest = 0;
         let mut at = self.space(0);
         loop {
             at = match self.text.get(at) {
@@ -257,6 +366,7 @@ impl Reader<'_> {
                     } else {
                         open[depth] = index;
                         depth += 1;
+                        deepest = deepest.max(depth);
                         at = if is_object { self.key(inner)? } else { inner };
                         continue;
                     }
@@ -271,7 +381,7 @@ impl Reader<'_> {
             loop {
                 at = self.space(at);
                 let Some(&index) = depth.checked_sub(1).and_then(|inner| open.get(inner)) else {
-                    return if at == self.text.len() { Ok(()) } else { Err(TextFault::Syntax(at)) };
+                    return if at == self.text.len() { Ok(deepest) } else { Err(TextFault::Syntax(at)) };
                 };
                 let after = narrow(self.entries.len());
                 let parent = &mut self.entries[index as usize];
@@ -387,14 +497,16 @@ impl Reader<'_> {
         if self.text.get(at) == Some(&b'.') {
             at = self.digits(at + 1)?;
         }
-        if let Some(b'e' | b'E') = self.text.get(at) {
+        let exponent = matches!(self.text.get(at), Some(b'e' | b'E'));
+        if exponent {
             at += 1;
             if let Some(b'+' | b'-') = self.text.get(at) {
                 at += 1;
             }
             at = self.digits(at)?;
         }
-        self.push(Kind::Number, start, at);
+        let index = self.push(Kind::Number, start, at);
+        self.entries[index as usize].escaped = exponent || at - start > 300;
         Ok(at)
     }
 
