@@ -5,6 +5,7 @@ pub mod arguments;
 mod canonical;
 pub mod definition;
 pub mod finding;
+mod fuel;
 pub mod hash;
 pub mod ids;
 mod instance;

@@ -4,8 +4,9 @@
 mod patterns;
 mod shape;
 
+use crate::fuel::Prices;
 use crate::instance::Received;
-use crate::tree::{Kind, Prices, TextFault, Tree};
+use crate::tree::{Kind, TextFault, Tree};
 use crate::visible;
 use jsonschema::{Draft, PatternOptions, Retrieve, ValidationOptions, Validator};
 use serde_json::Value;
