@@ -205,6 +205,8 @@ fn is_within(part: &str, whole: &str) -> bool {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn adding_keeps_every_byte_and_removing_gives_the_file_back(text in files()) {
         let added = done(&text, &add("n"));
