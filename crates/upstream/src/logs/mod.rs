@@ -269,13 +269,14 @@ impl Book {
         let now = Instant::now();
         let mut page = self.page();
         page.heard = Some(now);
+        page.settle(now);
         if !page.stderr.pass(bytes.len() as u64, now) {
-            let last = &bytes[bytes.len().saturating_sub(LAST_WORDS)..];
-            page.last_words.clear();
-            page.last_words.extend_from_slice(last);
+            splitter.finish(&mut |line| page.write(Source::Stderr, line));
+            page.last_words.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_WORDS)..]);
+            let over = page.last_words.len().saturating_sub(LAST_WORDS);
+            page.last_words.drain(..over);
             return;
         }
-        page.settle(now);
         splitter.take(bytes, &mut |line| page.write(Source::Stderr, line));
         page.send(self.number);
     }
@@ -290,8 +291,8 @@ impl Book {
     fn note(&self, noise: &[u8], now: Instant) {
         let mut page = self.page();
         page.heard = Some(now);
+        page.settle(now);
         if page.noise.pass(1, now) {
-            page.settle(now);
             let head = &noise[..noise.len().min(LONGEST)];
             let text = String::from_utf8_lossy(head);
             let cut = if head.len() < noise.len() { " \u{2026}" } else { "" };
