@@ -2,4 +2,13 @@
 //! No sockets, no SQL, no spawning.
 
 pub mod agent;
+mod ask;
+pub mod backend;
+pub mod catalog;
+pub mod core;
+mod lanes;
 pub mod operate;
+pub mod record;
+pub mod relay;
+mod road;
+mod views;

@@ -1,6 +1,17 @@
 //! One MCP server: launch, connect, list, call, watch, stop. Knows nothing of other servers, of policy
 //! (but for the word `Permit`), the database or the keychain.
 
+mod connect;
+mod drive;
+mod listing;
+mod parts;
+mod server;
+mod session;
 pub mod spec;
+mod waiter;
 
+pub use listing::Listing;
+pub use parts::Parts;
+pub use server::{Call, Server, State, Watcher};
 pub use spec::{Process, Spec, Transport};
+pub use waiter::{Failure, Waiter};

@@ -2,3 +2,5 @@
 
 pub mod era;
 pub mod link;
+pub mod peer;
+pub mod stdio;
