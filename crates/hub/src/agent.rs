@@ -84,6 +84,10 @@ impl AgentHandle {
         AgentHandle { core }
     }
 
+    /// Whether there is such a view now; a door asks before it reads a request's body.
+    pub fn knows(&self, view: &View) -> bool {
+        self.core.has_view(view)
+    }
     /// Lets a client in. It leaves when its [`Seat`] is dropped: its running exchanges are cancelled then.
     ///
     /// # Errors
@@ -151,6 +155,12 @@ impl Seat {
     /// What this client's view consists of, as of now.
     pub fn describe(&self) -> Description {
         self.seat.core.describe(&self.seat.view)
+    }
+    /// `inputSchema` of a tool as this client's lists name it, for headers that mirror arguments (`x-mcp-header`).
+    pub fn input_schema(&self, tool: &str) -> Option<Bytes> {
+        let catalog = self.seat.core.catalog(&self.seat.view);
+        let read = &catalog.tool(tool)?.read;
+        Some(read.raw.slice(read.tool.input_schema.clone()))
     }
     /// The lowest level of log messages this client wants outside of an exchange; None: none.
     pub fn set_level(&self, level: Option<Level>) {
