@@ -3,7 +3,9 @@
 
 use crate::agent::{Identity, Notice, Notices, View};
 use crate::backend::{Backend, Rules, Watch};
+use crate::catalog::ToolEntry;
 use crate::config::{self, Config, ServerConfig};
+use crate::prepared::{self, Prepared};
 use crate::core::Core;
 use crate::operate::{CallView, Event, Operation, Refusal, ReloadView, ServerAction, ServerView, Status};
 use crate::record::{Audit, recall};
@@ -11,15 +13,14 @@ use crate::views;
 use bytes::Bytes;
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, Version, object};
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use store::Kept;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
-use upstream::{Parts, Server, State, Watcher};
+use upstream::{Parts, Server, Spec, State, Watcher};
 
 /// How long a person's start or restart waits for its outcome.
 const ACTION: Duration = Duration::from_secs(60);
@@ -37,9 +38,7 @@ pub struct Boot {
     /// The config file.
     pub config_file: PathBuf,
     /// What it said at start.
-    pub config: Config,
-    /// Values that the config refers to.
-    pub lookup: Box<dyn config::Lookup>,
+    pub prepared: Prepared,
     /// Happenings, for the person's door.
     pub events: broadcast::Sender<Event>,
     /// Where HTTP hosts attach, or why not.
@@ -54,7 +53,6 @@ pub struct Relay {
     config_file: PathBuf,
     config: RefCell<Config>,
     problems: RefCell<Vec<String>>,
-    lookup: Box<dyn config::Lookup>,
     http: Result<String, Option<String>>,
     started: SystemTime,
     stopping: Cell<bool>,
@@ -70,12 +68,11 @@ impl Relay {
             config_file: boot.config_file,
             config: RefCell::default(),
             problems: RefCell::default(),
-            lookup: boot.lookup,
             http: boot.http,
             started: SystemTime::now(),
             stopping: Cell::new(false),
         });
-        relay.apply(boot.config);
+        relay.apply(boot.prepared);
         relay
     }
 
@@ -85,45 +82,33 @@ impl Relay {
     }
 
     /// Takes over a config: servers whose entry is unchanged are not touched.
-    fn apply(&self, new: Config) -> ReloadView {
-        let old = self.config.replace(new);
-        let new = self.config.borrow();
-        let mut report = ReloadView::default();
-        let mut kept = FxHashMap::default();
-        for backend in self.core.backends() {
+    fn apply(&self, prepared: Prepared) -> ReloadView {
+        let Prepared { config: new, mut specs, .. } = prepared;
+        let changes = config::diff(&self.config.borrow(), &new);
+        let touched: Vec<String> = [changes.relaunched, changes.adjusted].concat();
+        let (gone, kept): (Vec<_>, Vec<_>) = self.core.backends().into_iter().partition(|backend| {
             let key = backend.key().to_string();
-            match (old.servers.get(&key), new.servers.get(&key)) {
-                (Some(before), Some(after)) if before == after => {
-                    kept.insert(key, backend);
-                }
-                (_, after) => {
-                    let list = if after.is_some() { &mut report.changed } else { &mut report.removed };
-                    list.push(key);
-                    retire(backend);
-                }
-            }
+            changes.removed.contains(&key) || touched.contains(&key)
+        });
+        for backend in gone {
+            retire(backend);
         }
         let mut backends = Vec::new();
         for (key, server) in &new.servers {
-            let backend = kept.remove(key).unwrap_or_else(|| {
-                if !report.changed.contains(key) {
-                    report.added.push(key.clone());
-                }
-                self.build(key, server)
-            });
-            backends.push(backend);
+            let known = kept.iter().find(|backend| **backend.key() == **key).cloned();
+            backends.push(known.unwrap_or_else(|| self.build(key, server, specs.remove(key))));
         }
         let profiles = new
             .profiles
             .iter()
             .filter_map(|(name, profile)| Some((Rc::from(name.as_str()), globs(&profile.tools)?)))
             .collect();
-        drop(new);
+        *self.config.borrow_mut() = new;
         self.core.arrange(backends, profiles);
-        report
+        ReloadView { added: changes.added, removed: changes.removed, changed: touched, problems: Vec::new() }
     }
 
-    fn build(&self, key: &str, entry: &ServerConfig) -> Rc<Backend> {
+    fn build(&self, key: &str, entry: &ServerConfig, spec: Option<Result<Spec, String>>) -> Rc<Backend> {
         let launch_hash = config::launch_hash(entry);
         let rules = Rules {
             effects: entry.effects.iter().map(|(tool, &effect)| (tool.clone(), effect)).collect(),
@@ -131,16 +116,14 @@ impl Relay {
             disabled: entry.disabled,
             launch_hash: launch_hash.clone(),
             transport: entry.launch.transport(),
-            launch: config::launch_words(entry),
-            env_names: config::env_names(entry),
+            launch: prepared::launch_words(entry),
+            env_names: prepared::env_names(entry),
         };
         let core = Rc::downgrade(&self.core);
-        if entry.disabled {
-            return Backend::new(key, rules, None, core);
-        }
-        let spec = match config::resolve(key, entry, &*self.lookup) {
-            Ok(spec) => spec,
-            Err(problem) => return Backend::new(key, rules, Some(problem.to_string()), core),
+        let spec = match spec {
+            Some(Ok(spec)) => spec,
+            Some(Err(problem)) => return Backend::new(key, rules, Some(problem), core),
+            None => return Backend::new(key, rules, None, core),
         };
         let backend = Backend::new(key, rules, None, core);
         let kept = self.kept.borrow();
@@ -162,20 +145,24 @@ impl Relay {
     }
 
     /// Reads the config file again; with an error the running config stays.
-    pub fn reload(&self) -> ReloadView {
-        let report = match config::load(&self.config_file) {
-            Ok(loaded) => {
+    pub async fn reload(&self) -> ReloadView {
+        let (file, home) = (self.config_file.clone(), self.parts.home.clone());
+        let reading = tokio::task::spawn_blocking(move || prepared::prepare(&file, &home)).await;
+        let report = match reading {
+            Ok(Ok(prepared)) => {
                 self.problems.borrow_mut().clear();
-                self.apply(loaded.config)
+                self.apply(prepared)
             }
-            Err(error) => {
-                let problems = error.lines();
-                self.problems.borrow_mut().clone_from(&problems);
-                ReloadView { problems, ..ReloadView::default() }
-            }
+            Ok(Err(error)) => self.refused(error.lines()),
+            Err(_) => self.refused(vec!["reading the config ended badly".into()]),
         };
         let _ = self.core.events.send(Event::Config(report.clone()));
         report
+    }
+
+    fn refused(&self, problems: Vec<String>) -> ReloadView {
+        self.problems.borrow_mut().clone_from(&problems);
+        ReloadView { problems, ..ReloadView::default() }
     }
 
     /// Does what the person's door asks for until the hub is to stop.
@@ -206,13 +193,16 @@ impl Relay {
             },
             Operation::Tools(server, tell) => {
                 let catalog = self.core.catalog(&View::All);
-                let of_server = |tool: &views::Tool| server.as_deref().is_none_or(|key| key == &**tool.backend.key());
+                let of_server = |tool: &&Rc<ToolEntry>| server.as_deref().is_none_or(|key| key == &**tool.backend.key());
                 let mut tools: Vec<_> = catalog.tools().filter(|tool| of_server(tool)).map(|tool| views::tool(tool)).collect();
                 tools.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
                 drop(tell.send(tools));
             }
             Operation::Call(tool, arguments, tell) => self.call(&tool, &arguments, tell),
-            Operation::Reload(tell) => drop(tell.send(self.reload())),
+            Operation::Reload(tell) => {
+                let me = Rc::clone(self);
+                tokio::task::spawn_local(async move { drop(tell.send(me.reload().await)) });
+            }
             Operation::Stop(tell) => drop(tell.send(())),
         }
     }
@@ -362,6 +352,3 @@ impl Reply for Once {
         let _ = self.0.send(answer);
     }
 }
-
-/// A relay that is gone.
-pub type Gone = Weak<Relay>;

@@ -211,8 +211,7 @@ impl Run {
     fn close(&self, ending: Ending, size: usize) {
         if let Some(seat) = self.seat.upgrade() {
             seat.leave(self.ticket);
-            let exposed = self.tool.as_ref().map(|tool| &tool.read);
-            seat.core.ledger.end(&mut self.record.borrow_mut(), exposed, ending, size);
+            seat.core.ledger.end(&mut self.record.borrow_mut(), ending, size);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What the hub says of itself and of its servers: merged capabilities for clients, overviews for a person.
 
-use crate::agent::{Description, View};
+use crate::agent::{Description, SeatCore, View};
 use crate::backend::Backend;
 use crate::core::{declares, instructions};
-use crate::operate::{ServerDetail, ServerView, ToolView};
+use crate::operate::{ClientView, ServerDetail, ServerView, ToolView};
 use crate::catalog::ToolEntry;
 use frame::object;
 use std::rc::Rc;
@@ -132,5 +132,17 @@ pub(crate) fn tool(entry: &ToolEntry) -> ToolView {
         definition_hash: read.tool.definition_hash.to_string(),
         definition: String::from_utf8_lossy(&read.raw).into_owned(),
         unusable: entry.compiled().err(),
+    }
+}
+
+/// An attached client.
+pub(crate) fn client(seat: &SeatCore) -> ClientView {
+    ClientView {
+        name: seat.identity.name.to_string(),
+        unverified: seat.identity.unverified,
+        transport: seat.identity.transport.into(),
+        version: None,
+        since_ms: millis(seat.since),
+        calls: seat.calls(),
     }
 }

@@ -6,7 +6,7 @@ use crate::launch::{Step, Tree, stop_ladder};
 use crate::listing::{self, Listing, Next, Pages};
 use crate::server::Server;
 use crate::session::{List, Session};
-use crate::spec::{Process, Spec, Transport};
+use crate::spec::{Spec, Transport};
 use crate::waiter::{Failure, Waiter};
 use bytes::Bytes;
 use frame::{Answer, Era, Level, Progress, Version, object};
@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use wire::era::{error_code, legacy_server, modern_server};
-use wire::link::{Inbox, Link};
+use wire::link::Inbox;
 use wire::stdio::StdioLink;
 
 /// How long a server may be silent after `server/discover` before `initialize` is sent as well.
@@ -289,9 +289,7 @@ fn publish(server: &Rc<Server>, listing: Listing) {
     }
     let listing = Rc::new(listing);
     *server.listing.borrow_mut() = Some(Rc::clone(&listing));
-    if let Some(watcher) = server.watcher.upgrade() {
-        watcher.listed(listing);
-    }
+    server.watcher.listed(listing);
 }
 
 /// A modern server tells of changes only where it was asked to.
@@ -347,6 +345,6 @@ pub(crate) async fn stop(server: &Server, live: &Live) {
     let Some(tree) = &live.tree else { return };
     let stopped = stop_ladder(tree, server.parts.patience).await;
     if stopped.step != Step::Closed {
-        server.parts.note(&server.name, &format!("it had to be stopped: {:?}", stopped.step));
+        server.parts.note(&server.name, &stopped.to_string());
     }
 }

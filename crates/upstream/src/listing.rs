@@ -95,7 +95,8 @@ impl Pages {
             return end(self, None);
         };
         if self.cursors.contains(&cursor) || self.cursors.len() == MAX_PAGES || self.bytes > MAX_BYTES {
-            return end(self, Some(format!("{method} never ends; it was cut after {} pages", 1 + self.cursors.len())));
+            let cut = format!("{method} never ends; it was cut after {} pages", 1 + self.cursors.len());
+            return end(self, Some(cut));
         }
         self.cursors.push(cursor.clone());
         let mut params = b"{\"cursor\":".to_vec();

@@ -69,7 +69,7 @@ pub struct Server {
     pub(crate) name: Rc<str>,
     pub(crate) spec: Spec,
     pub(crate) parts: Rc<Parts>,
-    pub(crate) watcher: Weak<dyn Watcher>,
+    pub(crate) watcher: Rc<dyn Watcher>,
     state: RefCell<(State, Option<String>, SystemTime)>,
     pub(crate) session: RefCell<Option<Rc<Session>>>,
     queue: RefCell<VecDeque<Queued>>,
@@ -120,7 +120,7 @@ impl Server {
     pub fn new(
         spec: Spec,
         parts: Rc<Parts>,
-        watcher: Weak<dyn Watcher>,
+        watcher: Rc<dyn Watcher>,
         memory: Option<Era>,
         known: Option<Rc<Listing>>,
     ) -> Rc<Server> {
@@ -379,9 +379,7 @@ impl Server {
             }
             *place = (state, reason, SystemTime::now());
         }
-        if let Some(watcher) = self.watcher.upgrade() {
-            watcher.state_changed();
-        }
+        self.watcher.state_changed();
     }
 }
 
@@ -406,9 +404,7 @@ impl Listener for Server {
         self.wake.notify_one();
     }
     fn log(&self, level: Level, params: &Bytes) {
-        if let Some(watcher) = self.watcher.upgrade() {
-            watcher.log(level, params);
-        }
+        self.watcher.log(level, params);
     }
     fn noise(&self, head: &[u8]) {
         self.parts.note_noise(&self.name, head);
