@@ -27,7 +27,8 @@ impl Batch {
     pub(super) fn add(&self, id: &Bytes, out: &Out) {
         {
             let mut answers = self.answers.borrow_mut();
-            answers.push(if answers.is_empty() { b'[' } else { b',' });
+            let first = answers.is_empty();
+            answers.push(if first { b'[' } else { b',' });
             out.write(id, &mut *answers);
         }
         self.complete();
