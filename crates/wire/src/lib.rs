@@ -1,6 +1,7 @@
 //! Stdio, socket and HTTP transports with bounds, and the four era adapters. Knows no servers, hosts or policy.
 
 pub mod era;
+pub mod http;
 pub mod link;
 pub mod peer;
 pub mod stdio;
