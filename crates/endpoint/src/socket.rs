@@ -30,6 +30,7 @@ const MAX_CLIENTS: usize = 512;
 pub async fn serve(listener: UnixListener, agents: AgentHandle) {
     let own = rustix::process::geteuid().as_raw();
     let mut clients: JoinSet<()> = JoinSet::new();
+    clients.spawn_local(peer::flusher());
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {

@@ -23,6 +23,9 @@ const LARGE: usize = 64 * 1024;
 
 /// Answers or sends on one request.
 pub(crate) fn ask(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>) {
+    if seat.core.is_refusing() {
+        return reply.done(Answer::error(-32603, "the hub is stopping; nothing was executed"));
+    }
     if let Some(kind) = ListKind::of(&ask.method) {
         return list(seat, kind, &ask, reply);
     }

@@ -30,6 +30,7 @@ pub struct Core {
     changed: Notify,
     /// Clients come and go without anybody waiting for it.
     left: Cell<u64>,
+    refusing: Cell<bool>,
     version: &'static str,
 }
 
@@ -45,6 +46,7 @@ impl Core {
             seats: RefCell::default(),
             changed: Notify::new(),
             left: Cell::new(0),
+            refusing: Cell::new(false),
             version: env!("CARGO_PKG_VERSION"),
         });
         tokio::task::spawn_local(tell_changes(Rc::downgrade(&core)));
@@ -54,6 +56,14 @@ impl Core {
     /// The handle for doors to agents.
     pub fn agents(self: &Rc<Self>) -> AgentHandle {
         AgentHandle::new(Rc::clone(self))
+    }
+
+    /// From now on new requests are refused: the hub is stopping.
+    pub fn refuse(&self) {
+        self.refusing.set(true);
+    }
+    pub(crate) fn is_refusing(&self) -> bool {
+        self.refusing.get()
     }
 
     /// Takes a new set of servers and profiles; those that stay are in it again.

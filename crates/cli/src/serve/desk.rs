@@ -1,0 +1,87 @@
+//! The desk: the thread behind the person's door, which also watches the config file. Nothing of a call passes here.
+
+use super::tokens::Book;
+use control::{ControlParts, Door, LogSource};
+use hub::config::{self, Places};
+use hub::operate::OperatorHandle;
+use operator::words::ConfigPaths;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio::sync::{mpsc, oneshot};
+
+/// The running desk.
+pub(super) struct Desk {
+    end: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Desk {
+    /// Closes the door and waits for the thread.
+    pub(super) fn end(self) {
+        // If it has ended already there is nobody to tell.
+        let _ = self.end.send(());
+        if self.thread.join().is_err() {
+            tracing::error!("the desk ended badly");
+        }
+    }
+}
+
+/// Opens the person's door.
+pub(super) fn start(
+    places: &Places,
+    hub: OperatorHandle,
+    logs: Arc<dyn LogSource>,
+    tokens: Arc<Book>,
+) -> io::Result<Desk> {
+    let text = |path: &std::path::Path| path.display().to_string();
+    let paths = ConfigPaths {
+        config: text(&places.config),
+        data: text(&places.state),
+        logs: text(&places.logs()),
+        run: text(&places.run),
+    };
+    let socket = places.operator_socket();
+    let file = places.config.clone();
+    let (end, ended) = oneshot::channel::<()>();
+    let (open, opened) = std::sync::mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().name("desk".into()).spawn(move || {
+        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build() {
+            Ok(runtime) => runtime,
+            Err(error) => return drop(open.send(Err(error))),
+        };
+        runtime.block_on(async move {
+            let door = match Door::open(&socket) {
+                Ok(door) => door,
+                Err(error) => return drop(open.send(Err(error))),
+            };
+            drop(open.send(Ok(())));
+            let (changed, mut changes) = mpsc::channel(1);
+            // Without a watcher a person can still say `callgate server …`, which reloads.
+            let watching = config::watch(&file, move || drop(changed.try_send(())));
+            if let Err(error) = &watching {
+                tracing::warn!(%error, "the config file is not watched");
+            }
+            let reloads = async {
+                while changes.recv().await.is_some() {
+                    match hub.reload().await {
+                        Ok(report) if report.problems.is_empty() => tracing::info!(?report, "config applied"),
+                        Ok(report) => tracing::warn!(problems = ?report.problems, "config refused"),
+                        Err(_) => return,
+                    }
+                }
+                std::future::pending::<()>().await;
+            };
+            let parts = ControlParts { hub: hub.clone(), logs, tokens, paths };
+            let serving = control::serve(door, parts, async {
+                let _ = ended.await;
+            });
+            tokio::select! {
+                () = serving => {}
+                () = reloads => {}
+            }
+        });
+    })?;
+    opened.recv().map_err(io::Error::other)??;
+    Ok(Desk { end, thread })
+}

@@ -1,0 +1,76 @@
+//! The small files a running hub leaves for others: endpoint.json, hub.json, the token, a first config.
+
+use super::folder;
+use hub::config::{self, Places};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Writes a file of the user's own whole or not at all.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let fresh = path.with_extension("new");
+    remove(&fresh);
+    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&fresh)?;
+    file.write_all(text.as_bytes())?;
+    drop(file);
+    std::fs::rename(&fresh, path)
+}
+
+/// Removes a file that may not be there.
+pub(super) fn remove(path: &Path) {
+    // What cannot be removed is replaced or refused where it is used.
+    let _ = std::fs::remove_file(path);
+}
+
+/// Writes a commented config where there is none, and the schema beside it.
+pub(super) fn defaults(places: &Places) -> io::Result<()> {
+    if !places.config.exists() {
+        write(&places.config, config::DEFAULT_CONFIG)?;
+    }
+    let schema = config::json_schema();
+    if std::fs::read_to_string(places.schema()).is_ok_and(|text| text == schema) {
+        return Ok(());
+    }
+    // Only an editor's help: a config folder that cannot be written must not keep the hub from running.
+    if let Err(error) = write(&places.schema(), &schema) {
+        tracing::warn!(%error, "the config's schema could not be written");
+    }
+    Ok(())
+}
+
+/// The agents' default token; made at the first start.
+pub(super) fn token(path: &Path) -> io::Result<String> {
+    if let Ok(text) = std::fs::read_to_string(path) {
+        if text.trim().len() >= 32 {
+            return Ok(text.trim().to_owned());
+        }
+    }
+    let token = fresh_token()?;
+    write(path, &format!("{token}\n"))?;
+    Ok(token)
+}
+
+/// 256 random bits, in a form that secret scanners can know.
+pub(super) fn fresh_token() -> io::Result<String> {
+    let mut bytes = [0u8; 32];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(format!("cg_{}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+}
+
+/// Tells others where this hub is: the last thing at start, so whoever reads it finds everything open.
+pub(super) fn announce(places: &Places, binary: &Path, url: Option<&String>) -> io::Result<()> {
+    let hub = serde_json::json!({ "path": binary, "version": env!("CARGO_PKG_VERSION") });
+    write(&places.state.join("hub.json"), &format!("{hub}\n"))?;
+    let endpoint = serde_json::json!({
+        "pid": std::process::id(),
+        "started_at": jiff::Timestamp::now().to_string(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "mcp_url": url,
+        "agent_socket": places.agent_socket(),
+        "operator_socket": places.operator_socket(),
+        "token_file": places.token(),
+    });
+    debug_assert_eq!(folder(&places.endpoint()), places.run);
+    write(&places.endpoint(), &format!("{endpoint}\n"))
+}
