@@ -3,6 +3,11 @@
 
 mod connect;
 mod drive;
+pub mod environ;
+#[cfg(unix)]
+pub mod guard;
+#[cfg(unix)]
+pub mod launch;
 mod listing;
 mod parts;
 mod server;
