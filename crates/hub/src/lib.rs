@@ -2,4 +2,5 @@
 //! No sockets, no SQL, no spawning.
 
 pub mod agent;
+pub mod config;
 pub mod operate;
