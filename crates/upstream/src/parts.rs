@@ -1,6 +1,6 @@
 //! What all servers of one hub share: the launcher, the logs, the way to find programs, room to start.
 
-use crate::environ;
+use crate::environ::{self, Family};
 use crate::launch::{Child, Launch, LaunchFault, Launcher, Patience};
 use crate::logs::Logs;
 use crate::search_path::SearchPath;
@@ -62,7 +62,7 @@ impl Parts {
     /// Starts a program for a server; its stderr is drained into the server's log.
     pub(crate) async fn launch(&self, name: &str, process: &Process) -> Result<(Child, PathBuf), String> {
         let found = self.search.find(&process.command).await.map_err(|fault| fault.to_string())?;
-        let env = environ::child(&self.environment, &process.env, &found.path);
+        let env = environ::minimal(self.environment.clone(), &found.path, &process.env, Family::HERE);
         let program = found.program.clone();
         let launch = Launch {
             program: found.program,

@@ -2,6 +2,7 @@
 
 use super::ladder::{self, Event, Facts, Ladder, Step};
 use hub::config::Places;
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -149,13 +150,13 @@ fn start_service() -> io::Result<()> {
 
 /// Starts a hub that outlives us: its own session, no terminal, no folder held, no variables but the minimal ones.
 fn spawn(binary: &Path, places: &Places) -> io::Result<()> {
-    let kept = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(upstream::environ::is_kept));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let family = upstream::environ::Family::HERE;
+    let kept = upstream::environ::minimal(std::env::vars_os(), &path, &BTreeMap::new(), family);
     let mut command = program(binary);
     command.args(["serve", "--detached"]).current_dir("/").env_clear().envs(kept);
-    for name in ["CALLGATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] {
-        if let Some(value) = std::env::var_os(name) {
-            command.env(name, value);
-        }
+    if let Some(value) = std::env::var_os("CALLGATE_HOME") {
+        command.env("CALLGATE_HOME", value);
     }
     command.arg("--config").arg(&places.config);
     command.spawn().map(drop)
