@@ -7,8 +7,10 @@ use crate::catalog::{ListKind, ToolEntry};
 use crate::record::{About, Record};
 use crate::road::{self, Plan};
 use bytes::Bytes;
-use contract::arguments;
-use contract::outcome::{self, Code};
+use contract::Problem;
+use contract::arguments::{Arguments, Effort, Unfit};
+use contract::outcome::{Code, Output, Refusal};
+use contract::schema::Compiled;
 use frame::object::{self, Edit};
 use frame::{Answer, Ask, Reply, strict};
 use policy::Effect;
@@ -87,22 +89,24 @@ fn call(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, recei
         return unknown_tool(seat, ticket, ask, reply, name);
     };
     let arguments = arguments.map(|range| ask.params.slice(range));
-    if arguments.as_ref().is_some_and(|text| text.len() > LARGE) {
-        let seat = Rc::clone(seat);
-        tokio::task::spawn_local(async move {
-            let compiled = tool.compiled();
-            let checking = tokio::task::spawn_blocking({
-                let arguments = arguments.clone();
-                move || compiled.map(|compiled| arguments::check(arguments.as_deref(), &compiled))
-            });
-            if let Ok(checked) = checking.await {
-                checked_call(&seat, ticket, Call { ask, reply, received, tool, arguments }, checked);
-            }
-        });
-        return;
+    let call = Call { ask, reply, received, tool, arguments };
+    let compiled = match call.tool.compiled() {
+        Ok(compiled) => compiled,
+        Err(fault) => return checked(seat, ticket, call, Judged::NoSchema(fault)),
+    };
+    if call.arguments.as_ref().is_none_or(|text| text.len() < LARGE) {
+        match judge(call.arguments.as_ref(), &compiled, Effort::QUICK) {
+            Judged::Costly => {}
+            judged => return checked(seat, ticket, call, judged),
+        }
     }
-    let checked = tool.compiled().map(|compiled| arguments::check(arguments.as_deref(), &compiled));
-    checked_call(seat, ticket, Call { ask, reply, received, tool, arguments }, checked);
+    let seat = Rc::clone(seat);
+    tokio::task::spawn_local(async move {
+        let arguments = call.arguments.clone();
+        let judging = tokio::task::spawn_blocking(move || judge(arguments.as_ref(), &compiled, Effort::LONG));
+        let judged = judging.await.unwrap_or(Judged::Costly);
+        checked(&seat, ticket, call, judged);
+    });
 }
 
 struct Call {
@@ -113,45 +117,72 @@ struct Call {
     arguments: Option<Bytes>,
 }
 
-type Checked = Result<Result<arguments::Checked, Vec<arguments::Problem>>, String>;
+/// What the check of arguments came to.
+enum Judged {
+    /// They may be sent as they were received, or as this text.
+    Fit(Option<Bytes>),
+    Unfit(Vec<Problem>),
+    Costly,
+    NoSchema(String),
+}
 
-fn checked_call(seat: &Rc<SeatCore>, ticket: u64, call: Call, checked: Checked) {
+fn judge(raw: Option<&Bytes>, compiled: &Compiled, effort: Effort) -> Judged {
+    let mut arguments = match Arguments::read(raw.map(|raw| &raw[..])) {
+        Ok(arguments) => arguments,
+        Err(problem) => return Judged::Unfit(vec![problem]),
+    };
+    match arguments.check(compiled, effort) {
+        Ok(()) => {
+            let text = arguments.text();
+            let is_same = raw.is_some_and(|raw| raw[..] == *text.as_bytes());
+            Judged::Fit((!is_same).then(|| Bytes::copy_from_slice(text.as_bytes())))
+        }
+        Err(Unfit::Costly) => Judged::Costly,
+        Err(unfit @ Unfit::Invalid(_)) => Judged::Unfit(unfit.into_problems()),
+    }
+}
+
+fn checked(seat: &Rc<SeatCore>, ticket: u64, call: Call, judged: Judged) {
     let Call { ask, reply, received, tool, arguments } = call;
-    let about = About { item: Some(tool.subject(&seat.core.ledger)), method: store::Method::ToolCall, effect: tool.read.effect };
-    let mut record = Record::begin(seat, &tool.backend, about, received);
-    let refuse = |record: &mut Record, code: Code, message: &str, problems: &[arguments::Problem]| {
-        seat.core.ledger.refused(record, code);
-        let form = if tool.read.tool.output_schema.is_none() { outcome::Form::Structured } else { outcome::Form::TextOnly };
-        Answer::result(outcome::refusal(code, message, problems, &record.call_id(), form))
-    };
-    let arguments = match checked {
-        Ok(Ok(checked)) => match checked.text {
-            Some(repaired) => Bytes::from(repaired),
-            None => arguments.unwrap_or_else(|| Bytes::from_static(b"{}")),
-        },
-        Ok(Err(problems)) => {
-            let message = "The arguments do not match the tool's schema. Nothing was executed.";
-            return reply.done(refuse(&mut record, Code::InvalidArguments, message, &problems));
-        }
-        Err(fault) => {
-            let message = format!("The tool's input schema cannot be used: {fault}. Nothing was executed.");
-            return reply.done(refuse(&mut record, Code::Quarantined, &message, &[]));
-        }
-    };
-    record.arguments(&arguments);
-    let params = Edit::new()
-        .set("name", object::quote(&tool.read.tool.name))
-        .set("arguments", arguments)
-        .apply(&ask.params)
-        .join();
-    let plan = Plan {
-        backend: Rc::clone(&tool.backend),
+    let about = About {
+        item: Some(tool.subject(&seat.core.ledger)),
+        method: store::Method::ToolCall,
         effect: tool.read.effect,
-        lane: tool.lane.clone(),
-        tool: Some(tool),
-        params,
     };
-    road::set_out(seat, ticket, ask, plan, record, reply);
+    let mut record = Record::begin(seat, &tool.backend, about, received);
+    let (code, message, problems) = match judged {
+        Judged::Fit(repaired) => {
+            let received = || arguments.unwrap_or_else(|| Bytes::from_static(b"{}"));
+            let arguments = repaired.unwrap_or_else(received);
+            record.arguments(&arguments);
+            let params = Edit::new()
+                .set("name", object::quote(&tool.read.tool.name))
+                .set("arguments", arguments)
+                .apply(&ask.params)
+                .join();
+            let plan = Plan {
+                backend: Rc::clone(&tool.backend),
+                effect: tool.read.effect,
+                lane: tool.lane.clone(),
+                tool: Some(tool),
+                params,
+            };
+            return road::set_out(seat, ticket, ask, plan, record, reply);
+        }
+        Judged::Unfit(problems) => {
+            (Code::InvalidArguments, "The arguments do not match the tool's schema.".to_owned(), problems)
+        }
+        Judged::Costly => {
+            (Code::InvalidArguments, String::new(), Unfit::Costly.into_problems())
+        }
+        Judged::NoSchema(fault) => {
+            (Code::Quarantined, format!("The tool's input schema cannot be used: {fault}."), Vec::new())
+        }
+    };
+    seat.core.ledger.refused(&record, code);
+    let message = format!("{message} Nothing was executed.");
+    let refusal = Refusal::new(code, message.trim_start()).of_call(record.id()).with_details(problems);
+    reply.done(Answer::result(refusal.tool_result(tool.output())));
 }
 
 /// A name that is in no list: perhaps its server has not been listed yet, is disabled, or cannot run.
@@ -164,7 +195,7 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
     };
     let refuse = |seat: &SeatCore, reply: Box<dyn Reply>, code: Code, message: &str| {
         let call = seat.core.ledger.stranger(seat, &name, code);
-        reply.done(Answer::result(outcome::refusal(code, message, &[], &call, outcome::Form::Structured)));
+        reply.done(Answer::result(Refusal::new(code, message).of_call(call).tool_result(Output::Free)));
     };
     let Some(backend) = backend else {
         return refuse(seat, reply, Code::UnknownTool, "There is no such tool. Nothing was executed.");
@@ -193,8 +224,8 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
         let reason = reason.unwrap_or_else(|| "it is still starting".into());
         let message = format!("The server `{}` is not available: {reason}. Nothing was executed.", backend.key());
         let call = seat.core.ledger.stranger(&seat, &name, Code::ServerUnavailable);
-        let text = outcome::refusal(Code::ServerUnavailable, &message, &[], &call, outcome::Form::Structured);
-        reply.done(Answer::result(text));
+        let refusal = Refusal::new(Code::ServerUnavailable, message).of_call(call);
+        reply.done(Answer::result(refusal.tool_result(Output::Free)));
     });
 }
 

@@ -11,6 +11,7 @@ use crate::agent::View;
 use crate::backend::Backend;
 use bytes::Bytes;
 use crate::record::Audit;
+use contract::outcome::Output;
 use contract::schema::Compiled;
 use frame::Era;
 use globset::GlobSet;
@@ -45,6 +46,10 @@ impl ToolEntry {
         self.compiled
             .get_or_init(|| Compiled::compile(schema()).map(Arc::new).map_err(|fault| fault.to_string()))
             .clone()
+    }
+    /// What refusals of it may carry.
+    pub(crate) fn output(&self) -> Output {
+        if self.read.tool.output_schema.is_none() { Output::Free } else { Output::Declared }
     }
     /// Its name in the audit.
     pub(crate) fn subject(&self, audit: &Audit) -> Subject {

@@ -7,6 +7,7 @@ use crate::catalog::read::ReadTool;
 use crate::road::Ending;
 use crate::views::millis;
 use bytes::Bytes;
+use contract::CallId;
 use contract::outcome::Code;
 use policy::Effect;
 use rustc_hash::FxHashMap;
@@ -70,8 +71,8 @@ impl Record {
         self.arguments = Some(arguments.clone());
     }
     /// The call's id as people and agents see it.
-    pub fn call_id(&self) -> String {
-        self.call.to_string()
+    pub fn id(&self) -> CallId {
+        CallId::new(self.call.0)
     }
 
     fn entry(&self, kind: Kind) -> store::Entry<'_> {
@@ -245,7 +246,7 @@ impl Audit {
     }
 
     /// Writes that a call named something that is in no list, and returns its id.
-    pub(crate) fn stranger(&self, seat: &SeatCore, name: &str, code: Code) -> String {
+    pub(crate) fn stranger(&self, seat: &SeatCore, name: &str, code: Code) -> CallId {
         let call = self.ledger.borrow_mut().next_call();
         let mut entry = store::Entry::new(call, Kind::Refused, millis(SystemTime::now()));
         entry.client = Some(&seat.subject);
@@ -254,7 +255,7 @@ impl Audit {
         entry.outcome = of_code(code);
         let due = self.ledger.borrow_mut().push(&entry);
         self.due(due);
-        call.to_string()
+        CallId::new(call.0)
     }
 
     /// Remembers a server's lists and era for the next start.

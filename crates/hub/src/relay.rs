@@ -109,7 +109,7 @@ impl Relay {
     }
 
     fn build(&self, key: &str, entry: &ServerConfig, spec: Option<Result<Spec, String>>) -> Rc<Backend> {
-        let launch_hash = config::launch_hash(entry);
+        let launch_hash = config::launch_hash(entry).to_string();
         let rules = Rules {
             effects: entry.effects.iter().map(|(tool, &effect)| (tool.clone(), effect)).collect(),
             lanes: entry.lanes.iter().filter_map(|(name, list)| Some((name.as_str().into(), globs(list)?))).collect(),

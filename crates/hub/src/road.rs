@@ -7,7 +7,8 @@ use crate::catalog::ToolEntry;
 use crate::lanes::Entered;
 use crate::record::Record;
 use bytes::Bytes;
-use contract::outcome::{self, Code};
+use contract::CallId;
+use contract::outcome::{Code, Output, Refusal};
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, object};
 use policy::{Effect, Permit, Verdict};
 use std::cell::{Cell, RefCell};
@@ -159,10 +160,10 @@ impl Run {
     fn refuse(self: &Rc<Self>, code: Code, message: &str) {
         self.phase.set(Phase::Over);
         let reply = self.reply.borrow_mut().take();
-        let call = self.record.borrow().call_id();
+        let call = self.record.borrow().id();
         self.close(Ending::Code(code), 0);
         if let Some(reply) = reply {
-            reply.done(refusal(&self.method, self.tool.as_deref(), code, message, &call));
+            reply.done(refusal(&self.method, self.tool.as_deref(), code, message, call));
         }
     }
 
@@ -180,8 +181,8 @@ impl Run {
             Err(failure) => {
                 let code = code_of(&failure);
                 let message = self.sentence(&failure);
-                let call = self.record.borrow().call_id();
-                (refusal(&self.method, self.tool.as_deref(), code, &message, &call), Ending::Code(code), 0)
+                let call = self.record.borrow().id();
+                (refusal(&self.method, self.tool.as_deref(), code, &message, call), Ending::Code(code), 0)
             }
         };
         if let Some(reply) = reply {
@@ -258,15 +259,13 @@ fn code_of(failure: &Failure) -> Code {
 }
 
 /// A refusal in the form that fits the method: a tool result, or a JSON-RPC error with the same object as data.
-pub(crate) fn refusal(method: &str, tool: Option<&ToolEntry>, code: Code, message: &str, call: &str) -> Answer {
+fn refusal(method: &str, tool: Option<&ToolEntry>, code: Code, message: &str, call: CallId) -> Answer {
+    let refusal = Refusal::new(code, message).of_call(call);
     if method == "tools/call" {
-        let structured = tool.is_none_or(|tool| tool.read.tool.output_schema.is_none());
-        let form = if structured { outcome::Form::Structured } else { outcome::Form::TextOnly };
-        return Answer::result(outcome::refusal(code, message, &[], call, form));
+        return Answer::result(refusal.tool_result(tool.map_or(Output::Free, ToolEntry::output)));
     }
-    let data = outcome::object(code, message, &[], call);
-    let rpc = if matches!(code, Code::UnknownTool | Code::InvalidArguments) { -32602 } else { -32603 };
-    Answer::Error(format!("{{\"code\":{rpc},\"message\":{},\"data\":{data}}}", object::quote(message)).into())
+    let text = object::quote(message);
+    Answer::Error(format!("{{\"code\":-32603,\"message\":{text},\"data\":{}}}", refusal.object()).into())
 }
 
 /// The server's side of a run.
