@@ -30,7 +30,8 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::LocalSet;
 use upstream::Parts;
 use upstream::launch::{Launcher, Patience};
-use upstream::search_path::SearchPath;
+use upstream::logs::Logs;
+use upstream::search_path::Search;
 
 /// Operations of the person's door that may wait for the relay.
 const OPERATIONS: usize = 64;
@@ -38,6 +39,8 @@ const OPERATIONS: usize = 64;
 const EVENTS: usize = 256;
 /// How long the guard may take to leave.
 const FAREWELL: Duration = Duration::from_secs(3);
+/// How long the login shell may take to tell its PATH.
+const LOGIN: Duration = Duration::from_secs(4);
 /// The setting that keeps the port.
 const PORT: &str = "http.port";
 
@@ -111,7 +114,8 @@ fn serve(places: &Places, options: &Options) -> Result<(), Fault> {
     places.create()?;
     let lock = Lock::take(&places.lock())?;
     documents::remove(&places.run.join("stopped"));
-    let hub_log = logs::begin(&places.logs()).map_err(system("the hub's log cannot be written"))?;
+    let server_logs = Logs::open(&places.logs()).map_err(system("the logs cannot be written"))?;
+    let hub_log = logs::begin(server_logs.hub());
     documents::defaults(places).map_err(system("the default config cannot be written"))?;
     let prepared = prepare(&places.config, &places.home)?;
     for warning in &prepared.warnings {
@@ -123,13 +127,13 @@ fn serve(places: &Places, options: &Options) -> Result<(), Fault> {
         .build()
         .map_err(system("no runtime could be made"))?;
     let local = LocalSet::new();
-    let outcome = runtime.block_on(local.run_until(relay(places, options, prepared)));
+    let outcome = runtime.block_on(local.run_until(relay(places, options, prepared, server_logs)));
     documents::remove(&places.endpoint());
     drop((hub_log, lock));
     outcome
 }
 
-async fn relay(places: &Places, options: &Options, prepared: Prepared) -> Result<(), Fault> {
+async fn relay(places: &Places, options: &Options, prepared: Prepared, server_logs: Logs) -> Result<(), Fault> {
     let (tell, mut told) = mpsc::channel(256);
     let opened = Store::open(&places.state, &places.run, store::Options::new(env!("CARGO_PKG_VERSION")), move |it| {
         // The relay has gone when this fails, and with it everybody who waits.
@@ -141,11 +145,10 @@ async fn relay(places: &Places, options: &Options, prepared: Prepared) -> Result
     }
     let binary = std::env::current_exe().map_err(system("the own binary cannot be found"))?;
     let launcher = Launcher::start(&binary, &places.state)?;
-    let server_logs = upstream::logs::Logs::open(&places.logs()).map_err(system("the servers' logs cannot be written"))?;
     let parts = Parts::new(
         launcher.clone(),
         server_logs.clone(),
-        SearchPath::new(&places.home),
+        Search::new(launcher.clone(), std::env::vars_os().collect(), LOGIN),
         std::env::vars_os().collect(),
         places.home.clone(),
         Patience::default(),
@@ -195,7 +198,7 @@ async fn relay(places: &Places, options: &Options, prepared: Prepared) -> Result
     if let Ok(Some((listener, port))) = bound {
         let door = Rc::new(HttpDoor::new(agents, book.tokens(), port));
         let (serving, book) = (Rc::clone(&door), Arc::clone(&book));
-        doors.spawn_local(async move { serving.serve(listener, ended(http_ended)).await });
+        doors.spawn_local(async move { serving.serve(listener, Default::default(), ended(http_ended)).await });
         doors.spawn_local(async move {
             while token_news.changed().await.is_ok() {
                 door.set_tokens(book.tokens());
@@ -203,7 +206,7 @@ async fn relay(places: &Places, options: &Options, prepared: Prepared) -> Result
         });
     }
     let handle = OperatorHandle::new(operations, events);
-    let desk = desk::start(places, handle.clone(), Arc::new(logs::Source::new(server_logs, &places.logs())), book)
+    let desk = desk::start(places, handle.clone(), Arc::new(logs::Reading::new(server_logs, &places.logs())), book)
         .map_err(system("the person's door cannot be opened"))?;
 
     documents::announce(places, &binary, http.as_ref().ok()).map_err(system("endpoint.json cannot be written"))?;

@@ -101,7 +101,7 @@ async fn open(server: &Rc<Server>) -> Result<Live, Fault> {
             let (child, program) = server.parts.launch(&server.name, process).await.map_err(Fault::Failed)?;
             *server.program.borrow_mut() = Some(program.display().to_string());
             server.pid.set(u32::try_from(child.tree.pid()).ok());
-            server.parts.logs.server(&server.name).drain(child.stderr);
+            server.parts.drain(&server.name, child.stderr);
             let link = StdioLink::open(child.stdin, child.stdout, server.spec.max_message, inbox)
                 .map_err(|error| Fault::Failed(format!("its pipes cannot be used: {error}")))?;
             session.plug(Box::new(link));

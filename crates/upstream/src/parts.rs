@@ -1,12 +1,13 @@
 //! What all servers of one hub share: the launcher, the logs, the way to find programs, room to start.
 
-use crate::environ::{self, Family};
+use crate::environ::{Family, minimal};
 use crate::launch::{Child, Launch, LaunchFault, Launcher, Patience};
-use crate::logs::Logs;
-use crate::search_path::SearchPath;
+use crate::logs::{Line, Logs, Source};
+use crate::search_path::Search;
 use crate::spec::Process;
 use std::error::Error;
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub struct Parts {
     /// Their logs.
     pub logs: Logs,
     /// Finds programs.
-    pub search: SearchPath,
+    pub search: Search,
     /// The hub's own environment.
     pub environment: Vec<(OsString, OsString)>,
     /// The user's home folder.
@@ -40,7 +41,7 @@ impl Parts {
     pub fn new(
         launcher: Launcher,
         logs: Logs,
-        search: SearchPath,
+        search: Search,
         environment: Vec<(OsString, OsString)>,
         home: PathBuf,
         patience: Patience,
@@ -61,47 +62,57 @@ impl Parts {
 
     /// Starts a program for a server; its stderr is drained into the server's log.
     pub(crate) async fn launch(&self, name: &str, process: &Process) -> Result<(Child, PathBuf), String> {
-        let found = self.search.find(&process.command).await.map_err(|fault| fault.to_string())?;
-        let env = environ::minimal(self.environment.clone(), &found.path, &process.env, Family::HERE);
+        let cwd = process.cwd.clone().unwrap_or_else(|| self.home.clone());
+        let declared = process.env.get("PATH").map(String::as_str);
+        let found = self.search.resolve(&process.command, &cwd, declared).await.map_err(|fault| fault.to_string())?;
+        // What the search found is part of it: a declared PATH is in there already.
+        let mut declared = process.env.clone();
+        declared.remove("PATH");
+        let env = minimal(self.environment.clone(), &found.path, &declared, Family::HERE);
         let program = found.program.clone();
-        let launch = Launch {
-            program: found.program,
-            args: process.args.iter().map(OsString::from).collect(),
-            env,
-            cwd: process.cwd.clone().unwrap_or_else(|| self.home.clone()),
-        };
+        let launch =
+            Launch { program: found.program, args: process.args.iter().map(OsString::from).collect(), env, cwd };
         let child = self.launcher.spawn(launch).await.map_err(|fault| sentence(&fault))?;
-        self.logs.server(name).note("started");
+        self.logs.server(name).say("started");
         Ok((child, program))
+    }
+
+    /// Empties a server's stderr into its log from now on.
+    pub(crate) fn drain(&self, name: &str, stderr: OwnedFd) {
+        let log = self.logs.server(name);
+        if let Err(error) = log.drain(stderr) {
+            log.say(&format!("its stderr cannot be read: {error}"));
+        }
     }
 
     /// Writes a line on stdout that was no message into the server's log.
     pub(crate) fn note_noise(&self, name: &str, head: &[u8]) {
-        let line = contract::visible::escape_bytes(head);
-        self.logs.server(name).note(&format!("stdout: {}", line.chars().take(500).collect::<String>()));
+        self.logs.server(name).note(head);
     }
 
     /// Writes a line of the hub's own into the server's log.
     pub(crate) fn note(&self, name: &str, line: &str) {
-        self.logs.server(name).note(line);
+        self.logs.server(name).say(line);
     }
 
     /// `what`, and the server's last line on stderr where there is one.
     pub(crate) fn with_last_words(&self, name: &str, what: &str) -> String {
-        match self.last_words(name, 1).pop() {
+        let of_stderr = |line: &Line| line.source == Source::Stderr;
+        let last = self.logs.server(name).tail(50).into_iter().rev().find(of_stderr);
+        match last.map(|line| contract::visible::escape(&line.text).into_owned()) {
             Some(line) => format!("{what}; its last words: {}", line.chars().take(300).collect::<String>()),
             None => what.to_owned(),
         }
     }
 
-    /// The last lines of a server's stderr, made visible.
+    /// The last lines of a server's log, made visible.
     pub(crate) fn last_words(&self, name: &str, lines: usize) -> Vec<String> {
-        self.logs.server(name).tail(lines).into_iter().map(|line| contract::visible::escape(&line).into_owned()).collect()
+        self.logs.server(name).tail(lines).iter().map(Line::shown).collect()
     }
 
     /// Where a server's log is written.
     pub(crate) fn log_file(&self, name: &str) -> Option<String> {
-        Some(self.logs.server(name).file().display().to_string())
+        Some(self.logs.server(name).file())
     }
 }
 
