@@ -9,7 +9,11 @@ pub mod guard;
 #[cfg(unix)]
 pub mod launch;
 mod listing;
+#[cfg(unix)]
+pub mod logs;
 mod parts;
+#[cfg(unix)]
+pub mod search_path;
 mod server;
 mod session;
 pub mod spec;
