@@ -17,4 +17,4 @@ pub use raw::Raw;
 pub use server::{Server, ServerAdd, ServerDetail, ServerList, ServerName, ServerState, Transport};
 pub use status::{Attached, Nothing, Status, Stopping};
 pub use token::{NewToken, Token, TokenList, TokenName, TokenRemoved};
-pub use tool::{CallOutcome, CallResult, Tool, ToolCall, ToolDetail, ToolFilter, ToolList, ToolName};
+pub use tool::{CallOutcome, CallResult, Effect, Tool, ToolCall, ToolDetail, ToolFilter, ToolList, ToolName};

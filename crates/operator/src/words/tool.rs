@@ -1,7 +1,7 @@
 //! The catalog and calls.
 
 use super::Raw;
-use policy::Effect;
+pub use policy::Effect;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
