@@ -73,6 +73,10 @@ pub struct AgentHandle {
 }
 
 impl AgentHandle {
+    /// Whether there is such a view now; a door asks before it reads a request's body.
+    pub fn knows(&self, view: &View) -> bool {
+        matches!(view, View::All)
+    }
     /// Lets a client in. It leaves when its [`Seat`] is dropped: its running exchanges are cancelled then.
     pub fn join(&self, identity: Identity, view: View, notices: Rc<dyn Notices>) -> Result<Seat, UnknownView> {
         let _ = (identity, view, notices);
@@ -89,6 +93,11 @@ impl Seat {
     /// What this client's view consists of, as of now.
     pub fn describe(&self) -> Description {
         Description { capabilities: String::new(), instructions: None, server_info: String::new() }
+    }
+    /// `inputSchema` of a tool as this client's lists name it, for headers that mirror arguments (`x-mcp-header`).
+    pub fn input_schema(&self, tool: &str) -> Option<Bytes> {
+        let _ = tool;
+        None
     }
     /// The lowest level of log messages this client wants outside of an exchange; None: none.
     pub fn set_level(&self, level: Option<Level>) {

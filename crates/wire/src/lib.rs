@@ -1,3 +1,5 @@
 //! Stdio, socket and HTTP transports with bounds, and the four era adapters. Knows no servers, hosts or policy.
 
+pub mod era;
+pub mod http;
 pub mod link;

@@ -1,0 +1,169 @@
+//! Canonical JSON (RFC 8785) over the received text, with one exception: a number never loses a digit.
+//! Key order, white space and the spelling of escapes are free; nothing else is.
+
+use crate::tree::{Kind, Value};
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+/// How the numbers of a text are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// As RFC 8785 says where that text has the same decimal value, else as received (rules.md 2).
+    Exact,
+    /// As received: `1` and `1.0` differ.
+    AsReceived,
+}
+
+/// Appends the canonical text of a value.
+pub(crate) fn write(value: Value<'_>, numbers: Numbers, out: &mut Vec<u8>) {
+    match value.kind() {
+        Kind::Null | Kind::True | Kind::False => out.extend_from_slice(value.source().as_bytes()),
+        Kind::Number if numbers == Numbers::AsReceived => out.extend_from_slice(value.source().as_bytes()),
+        Kind::Number => out.extend_from_slice(number(value.source()).as_bytes()),
+        Kind::String => string(&value.string().unwrap_or_default(), out),
+        Kind::Array => {
+            out.push(b'[');
+            for (place, element) in value.elements().enumerate() {
+                if place > 0 {
+                    out.push(b',');
+                }
+                write(element, numbers, out);
+            }
+            out.push(b']');
+        }
+        Kind::Object => write_without(value, None, numbers, out),
+    }
+}
+
+/// Appends the canonical text of an object without one of its members; other values as [`write`] does.
+pub(crate) fn write_without(value: Value<'_>, leave_out: Option<&str>, numbers: Numbers, out: &mut Vec<u8>) {
+    if value.kind() != Kind::Object {
+        return write(value, numbers, out);
+    }
+    let mut members: Vec<_> = value
+        .members()
+        .map(|(key, value)| (key.string().unwrap_or_default(), value))
+        .filter(|(key, _)| leave_out != Some(&**key))
+        .collect();
+    members.sort_unstable_by(|(a, _), (b, _)| by_utf16(a, b));
+    object(members.iter().map(|(key, value)| (&**key, *value)), numbers, out);
+}
+
+/// Appends an object of these members, which are already in canonical order.
+pub(crate) fn object<'m>(members: impl Iterator<Item = (&'m str, Value<'m>)>, numbers: Numbers, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (place, (key, value)) in members.enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        string(key, out);
+        out.push(b':');
+        write(value, numbers, out);
+    }
+    out.push(b'}');
+}
+
+/// RFC 8785 sorts keys by UTF-16 code units, which is not the order of UTF-8 beyond U+FFFF.
+fn by_utf16(a: &str, b: &str) -> Ordering {
+    if a.is_ascii() || b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
+}
+
+fn string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    for &byte in text.as_bytes() {
+        let short = match byte {
+            b'"' | b'\\' => byte,
+            0x8 => b'b',
+            0xC => b'f',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            0..0x20 => {
+                out.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
+                continue;
+            }
+            _ => {
+                out.push(byte);
+                continue;
+            }
+        };
+        out.extend_from_slice(&[b'\\', short]);
+    }
+    out.push(b'"');
+}
+
+/// The number as RFC 8785 writes it where that is the same decimal value, else the text itself.
+fn number(source: &str) -> Cow<'_, str> {
+    let plain = source.len() <= 15 && source.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    if plain && source != "-0" {
+        return Cow::Borrowed(source);
+    }
+    match source.parse::<f64>() {
+        Ok(double) if double.is_finite() => {
+            let written = ecma(double);
+            if Decimal::read(source).is_some_and(|exact| Some(exact) == Decimal::read(&written)) {
+                Cow::Owned(written)
+            } else {
+                Cow::Borrowed(source)
+            }
+        }
+        _ => Cow::Borrowed(source),
+    }
+}
+
+/// A double as ECMAScript's `Number::toString` writes it: the shortest digits that read back as the same double.
+fn ecma(double: f64) -> String {
+    if double == 0.0 {
+        return "0".to_owned();
+    }
+    let shortest = format!("{:e}", double.abs());
+    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
+    let digits = mantissa.replace('.', "");
+    let length = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    // The value is 0.DIGITS times ten to the power of `point`.
+    let point = exponent.parse::<i32>().unwrap_or(0) + 1;
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
+    let split = |at: i32| digits.split_at(usize::try_from(at).unwrap_or(0));
+    let unsigned = match point {
+        1..=21 if length <= point => format!("{digits}{}", zeros(point - length)),
+        1..=21 => format!("{}.{}", split(point).0, split(point).1),
+        -5..=0 => format!("0.{}{digits}", zeros(-point)),
+        _ => {
+            let (first, rest) = split(1);
+            let dot = if rest.is_empty() { "" } else { "." };
+            format!("{first}{dot}{rest}e{:+}", point - 1)
+        }
+    };
+    if double < 0.0 { format!("-{unsigned}") } else { unsigned }
+}
+
+/// An exact decimal value: 0.DIGITS times ten to the power of `point`, without outer zeros.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Decimal {
+    negative: bool,
+    digits: Vec<u8>,
+    point: i64,
+}
+
+impl Decimal {
+    /// The value of a JSON number; None where its exponent is beyond 64 bits.
+    pub(crate) fn read(source: &str) -> Option<Decimal> {
+        let (negative, unsigned) = match source.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, source),
+        };
+        let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
+            Some(at) => (&unsigned[..at], &unsigned[at + 1..]),
+            None => (unsigned, "0"),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+        let Some(first) = all.iter().position(|&digit| digit != b'0') else {
+            return Some(Decimal { negative: false, digits: Vec::new(), point: 0 });
+        };
+        let last = all.iter().rposition(|&digit| digit != b'0').unwrap_or(first);
+        let shift = i64::try_from(whole.len()).ok()? - i64::try_from(first).ok()?;
+        let point = exponent.parse::<i64>().ok()?.checked_add(shift)?;
+        Some(Decimal { negative, digits: all[first..=last].to_vec(), point })
+    }
+}

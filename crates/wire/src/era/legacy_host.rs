@@ -1,0 +1,93 @@
+//! The door's side towards clients of 2024-11-05 to 2025-11-25.
+
+use super::{Out, error_code, has_cache_hints};
+use bytes::Bytes;
+use frame::object::{self, Edit};
+use frame::{Answer, Era, Origin, Rope, Version};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Reads the params of `initialize`.
+///
+/// # Errors
+/// A JSON-RPC error object where `protocolVersion` is missing or no string.
+pub fn initialize(params: &Bytes) -> Result<Rc<Origin>, Answer> {
+    let [version, info, capabilities] = object::pick(params, ["protocolVersion", "clientInfo", "capabilities"]);
+    let Some(asked) = version.and_then(|range| object::text(&params[range]).map(String::from)) else {
+        return Err(Answer::error(-32602, "initialize needs protocolVersion, a string"));
+    };
+    // An unknown or modern version is answered with the newest one that has a handshake, never with an error.
+    let version = Version::parse(&asked).filter(|version| version.era() == Era::Legacy).unwrap_or(Version::LEGACY);
+    let part = |range: Option<std::ops::Range<usize>>| {
+        range
+            .map(|range| params.slice(range))
+            .filter(|text| text.first() == Some(&b'{'))
+            .unwrap_or_else(|| Bytes::from_static(b"{}"))
+    };
+    Ok(Rc::new(Origin { version, client_info: part(info), capabilities: part(capabilities), level: Cell::new(None) }))
+}
+
+/// The result of `initialize`. `capabilities` and `server_info` are JSON objects.
+pub fn initialized(version: Version, capabilities: &str, server_info: &str, instructions: Option<&str>) -> Out {
+    let mut text = format!(
+        "{{\"protocolVersion\":\"{}\",\"capabilities\":{capabilities},\"serverInfo\":{server_info}",
+        version.as_str()
+    );
+    if let Some(instructions) = instructions {
+        text.push_str(",\"instructions\":");
+        text.push_str(&object::quote(instructions));
+    }
+    text.push('}');
+    Out::Result(text.into())
+}
+
+/// The end of a request as a legacy client understands it.
+pub fn answer(answer: Answer, method: &str) -> Out {
+    match answer {
+        Answer::Result { era: Era::Legacy, body } => Out::Result(body),
+        Answer::Result { era: Era::Modern, body } => from_modern(body, method),
+        Answer::Error(error) => from_error(error, method),
+    }
+}
+
+fn from_modern(body: Rope, method: &str) -> Out {
+    let text = body.join();
+    let [kind, structured] = object::pick(&text, ["resultType", "structuredContent"]);
+    let kind = kind.and_then(|range| object::text(&text[range]));
+    if kind.as_deref().is_some_and(|kind| kind != "complete") {
+        return needs(method, "the server asks for input that this hub cannot pass to this client yet");
+    }
+    let mut edit = Edit::new().remove("resultType");
+    if has_cache_hints(method) {
+        edit = edit.remove("ttlMs").remove("cacheScope");
+    }
+    // Before 2026-07-28 structured output is always an object; any other value stays readable in `content`.
+    if structured.is_some_and(|range| text[range.start] != b'{') {
+        edit = edit.remove("structuredContent");
+    }
+    Out::Result(edit.apply(&text))
+}
+
+fn needs(method: &str, what: &str) -> Out {
+    if method == "tools/call" {
+        let text = object::quote(what);
+        return Out::Result(format!("{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}],\"isError\":true}}").into());
+    }
+    Out::Error(format!("{{\"code\":-32603,\"message\":{}}}", object::quote(what)).into())
+}
+
+fn from_error(error: Rope, method: &str) -> Out {
+    let text = error.join();
+    let code = error_code(&text);
+    match code {
+        // "Resource not found" had a code of its own before 2026-07-28.
+        Some(-32602) if method == "resources/read" => Out::Error(Edit::new().set("code", "-32002").apply(&text)),
+        Some(-32021) if method == "tools/call" => {
+            let message = object::get(&text, "message").and_then(|raw| object::text(&raw).map(String::from));
+            let what = message.unwrap_or_else(|| "the server needs a client capability that is missing".into());
+            needs(method, &what)
+        }
+        Some(-32022..=-32020) => Out::Error(Edit::new().set("code", "-32603").apply(&text)),
+        _ => Out::Error(text.into()),
+    }
+}

@@ -1,0 +1,53 @@
+//! The hub's side towards 2026-07-28 servers: each request carries what its client is and can do.
+
+use super::meta;
+use bytes::Bytes;
+use frame::{Era, Origin, Rope, object};
+use std::cell::Cell;
+
+/// Params as a modern server gets them.
+pub fn params(params: &Bytes, token: Option<u64>, origin: &Origin) -> Rope {
+    if origin.version.era() == Era::Modern {
+        return meta::for_server(params, token, Some(origin));
+    }
+    // What a legacy client could do through server→client requests is not carried over yet: nothing is declared.
+    let quiet = Origin {
+        version: origin.version,
+        client_info: origin.client_info.clone(),
+        capabilities: Bytes::from_static(b"{}"),
+        level: Cell::new(origin.level.get()),
+    };
+    meta::for_server(params, token, Some(&quiet))
+}
+
+/// What the hub itself is when it asks for its own sake (discover, lists, listen).
+pub fn own_origin(hub_version: &str) -> Origin {
+    let info = format!("{{\"name\":\"callgate\",\"version\":{}}}", object::quote(hub_version));
+    Origin {
+        version: frame::Version::V2026,
+        client_info: info.into(),
+        capabilities: Bytes::from_static(b"{}"),
+        level: Cell::new(None),
+    }
+}
+
+/// Whether a `server/discover` result says that the server speaks 2026-07-28.
+pub fn speaks_modern(result: &Bytes) -> bool {
+    object::get(result, "supportedVersions").is_some_and(|versions| {
+        object::elements(&versions).any(|element| object::text(&versions[element]).is_some_and(|v| v == "2026-07-28"))
+    })
+}
+
+/// The params of the hub's one `subscriptions/listen`, for the lists that the server says can change.
+pub fn listen(capabilities: &Bytes) -> Option<Bytes> {
+    let mut filter = Vec::new();
+    for (group, key) in
+        [("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")]
+    {
+        let declared = object::get(capabilities, group).and_then(|group| object::get(&group, "listChanged"));
+        if declared.as_deref() == Some(b"true") {
+            filter.push(format!("\"{key}\":true"));
+        }
+    }
+    (!filter.is_empty()).then(|| format!("{{\"notifications\":{{{}}}}}", filter.join(",")).into())
+}
