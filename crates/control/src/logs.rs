@@ -58,7 +58,7 @@ pub async fn answer(
         }
         Err(error) => return Err(Failure::io("the log cannot be read", &error)),
     };
-    let last = stream::iter(opened.last).map(|text| written(text));
+    let last = stream::iter(opened.last).map(written);
     let live = stream::unfold(opened.live, |live| async move {
         let mut live = live?;
         let line = match live.recv().await {

@@ -8,5 +8,6 @@ pub mod typescript;
 pub mod words;
 
 pub use client::{Client, ClientError};
+pub use contract::visible;
 pub use operations::{Mark, Name, Operation, Shape, op};
 pub use problem::Problem;

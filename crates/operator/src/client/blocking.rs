@@ -1,7 +1,8 @@
 //! The same client for programs without a runtime, such as the command line.
 
-use super::{ClientError, LineStream};
+use super::{ClientError, Events, LineStream};
 use crate::operations::{Document, Lines};
+use crate::words::Event;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use tokio::runtime::{Builder, Runtime};
@@ -31,9 +32,28 @@ impl Client {
         let lines = self.runtime.block_on(self.client.lines::<O>(input))?;
         Ok(LineIter { runtime: &self.runtime, lines })
     }
+    /// Listens for what happens from now on.
+    pub fn events(&self) -> Result<EventIter<'_>, ClientError> {
+        let events = self.runtime.block_on(self.client.events())?;
+        Ok(EventIter { runtime: &self.runtime, events })
+    }
 }
 
-/// The documents of an answer in lines; ends after the first error.
+/// What happens in the hub, each read when the iterator is asked for it; ends with the hub.
+pub struct EventIter<'a> {
+    runtime: &'a Runtime,
+    events: Events,
+}
+
+impl Iterator for EventIter<'_> {
+    type Item = Result<Event, ClientError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.runtime.block_on(self.events.next()).transpose()
+    }
+}
+
+/// The documents of an answer in lines.
 pub struct LineIter<'a, T> {
     runtime: &'a Runtime,
     lines: LineStream<T>,
