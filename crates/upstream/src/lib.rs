@@ -1,6 +1,11 @@
 //! One MCP server: launch, connect, list, call, watch, stop. Knows nothing of other servers, of policy
 //! (but for the word `Permit`), the database or the keychain.
 
+pub mod environ;
+#[cfg(unix)]
+pub mod guard;
+#[cfg(unix)]
+pub mod launch;
 pub mod spec;
 
 pub use spec::{Process, Spec, Transport};
