@@ -8,19 +8,19 @@ mod operations;
 mod problems;
 mod routes;
 mod socket;
-mod tokens;
 mod views;
 
 #[cfg(test)]
 mod tests;
 
 pub use accept::serve;
+pub use operations::{config_paths, config_report};
 pub use logs::{LogLines, LogOf, LogSource};
 pub use socket::Door;
-pub use tokens::{TokenBook, TokenError};
 
+use hub::config::Places;
 use hub::operate::OperatorHandle;
-use operator::words::ConfigPaths;
+use hub::tokens::Tokens;
 use std::sync::Arc;
 
 /// What the door needs.
@@ -31,7 +31,7 @@ pub struct ControlParts {
     /// The logs.
     pub logs: Arc<dyn LogSource>,
     /// The tokens of HTTP clients.
-    pub tokens: Arc<dyn TokenBook>,
+    pub tokens: Arc<Tokens>,
     /// Where everything is.
-    pub paths: ConfigPaths,
+    pub places: Places,
 }

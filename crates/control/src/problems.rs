@@ -55,6 +55,7 @@ fn status(code: &str) -> StatusCode {
         }
         "wrong_method" => StatusCode::METHOD_NOT_ALLOWED,
         "server_exists" | "token_exists" | "ambiguous_tool" | "server_disabled" => StatusCode::CONFLICT,
+        "bad_config" => StatusCode::UNPROCESSABLE_ENTITY,
         "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "wrong_content_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "hub_stopping" => StatusCode::SERVICE_UNAVAILABLE,

@@ -6,6 +6,8 @@ mod servers;
 mod tokens;
 mod tools;
 
+pub use config::{config_paths, config_report};
+
 use crate::ControlParts;
 use crate::logs::{self, LogOf};
 use crate::problems::{Failure, Outcome};
@@ -74,7 +76,7 @@ pub async fn run(name: Name, body: Bytes, parts: ControlParts, stopping: Stoppin
         Name::TokenAdd => document::<op::TokenAdd>(tokens::add(&parts, input::<op::TokenAdd>(&body)?).await?),
         Name::TokenList => {
             nothing::<op::TokenList>(&body)?;
-            document::<op::TokenList>(tokens::list(&parts).await?)
+            document::<op::TokenList>(tokens::list(&parts))
         }
         Name::TokenRemove => {
             document::<op::TokenRemove>(tokens::remove(&parts, input::<op::TokenRemove>(&body)?).await?)
@@ -89,7 +91,7 @@ pub async fn run(name: Name, body: Bytes, parts: ControlParts, stopping: Stoppin
         }
         Name::ConfigPath => {
             nothing::<op::ConfigPath>(&body)?;
-            document::<op::ConfigPath>(parts.paths)
+            document::<op::ConfigPath>(config_paths(&parts.places))
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::ControlParts;
 use crate::problems::{Failure, Outcome};
-use crate::tokens::{TokenBook, TokenError};
-use operator::words::{NewToken, TokenList, TokenName, TokenRemoved};
+use hub::tokens::{TokenError, Tokens};
+use operator::words::{NewToken, Token, TokenList, TokenName, TokenRemoved};
 
 pub async fn add(parts: &ControlParts, asked: TokenName) -> Outcome<NewToken> {
     let name = asked.name.clone();
@@ -11,8 +11,9 @@ pub async fn add(parts: &ControlParts, asked: TokenName) -> Outcome<NewToken> {
     Ok(NewToken { name, token })
 }
 
-pub async fn list(parts: &ControlParts) -> Outcome<TokenList> {
-    Ok(TokenList { tokens: on_pool(parts, |book| book.list()).await? })
+pub fn list(parts: &ControlParts) -> TokenList {
+    let word = |token: hub::tokens::Token| Token { name: token.name, created_ms: token.created_ms };
+    TokenList { tokens: parts.tokens.list().into_iter().map(word).collect() }
 }
 
 pub async fn remove(parts: &ControlParts, asked: TokenName) -> Outcome<TokenRemoved> {
@@ -21,16 +22,21 @@ pub async fn remove(parts: &ControlParts, asked: TokenName) -> Outcome<TokenRemo
     Ok(TokenRemoved { name })
 }
 
+/// The book syncs a file, which may take long.
 async fn on_pool<T: Send + 'static>(
     parts: &ControlParts,
-    work: impl FnOnce(&dyn TokenBook) -> Result<T, TokenError> + Send + 'static,
+    work: impl FnOnce(&Tokens) -> Result<T, TokenError> + Send + 'static,
 ) -> Outcome<T> {
     let book = parts.tokens.clone();
-    let done = tokio::task::spawn_blocking(move || work(&*book)).await;
-    done.map_err(|_| Failure::new("internal", "the tokens could not be read"))?.map_err(|error| match error {
-        TokenError::Exists => Failure::new("token_exists", error.to_string()).next("callgate token list"),
-        TokenError::Unknown => Failure::new("unknown_token", error.to_string()).next("callgate token list"),
-        TokenError::BadName(why) => Failure::new("bad_input", why),
-        TokenError::Io(cause) => Failure::io("the tokens cannot be read or written", &cause),
+    let done = tokio::task::spawn_blocking(move || work(&book)).await;
+    done.map_err(|_| Failure::new("internal", "the tokens could not be read"))?.map_err(|error| {
+        let code = match error {
+            TokenError::Exists => "token_exists",
+            TokenError::Unknown => "unknown_token",
+            TokenError::BadName | TokenError::Full => "bad_input",
+            TokenError::NoRandomness | TokenError::Garbled { .. } | TokenError::Io { .. } => "io",
+        };
+        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+        Failure::new(code, format!("{error}{cause}")).next("callgate token list")
     })
 }

@@ -98,7 +98,9 @@ async fn another_user_is_refused_even_at_an_open_socket() {
     };
     let closed = stranger(fake.socket()).await.unwrap();
     assert_eq!(closed.unwrap_err().kind(), std::io::ErrorKind::PermissionDenied);
-    set_permissions(fake.home.path(), Permissions::from_mode(0o755)).unwrap();
+    for folder in [fake.home.path(), &fake.places.run] {
+        set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    }
     set_permissions(fake.socket(), Permissions::from_mode(0o666)).unwrap();
     assert_eq!(stranger(fake.socket()).await.unwrap().unwrap(), b"", "not one byte is answered");
     fake.client.call::<op::Status>(&Nothing {}).await.unwrap();

@@ -1,20 +1,23 @@
 //! A hub of two servers that answers every operation, behind the real door in a home of its own.
 
-use crate::{ControlParts, Door, LogLines, LogOf, LogSource, TokenBook, TokenError, serve};
+use crate::{ControlParts, Door, LogLines, LogOf, LogSource, serve};
 use hub::operate::{
     CallView, Event, Operation, OperatorHandle, Refusal, ReloadView, ServerAction, ServerDetail, ServerView, Status,
     ToolView,
 };
+use hub::config::{Places, Platform};
+use hub::tokens::Tokens;
 use operator::Client;
-use operator::words::{ConfigPaths, Tail, Token};
+use operator::words::Tail;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 pub struct Fake {
     pub home: tempfile::TempDir,
+    pub places: Places,
     pub client: Client,
     pub events: broadcast::Sender<Event>,
     pub log: broadcast::Sender<Arc<str>>,
@@ -25,17 +28,19 @@ pub struct Fake {
 impl Fake {
     pub fn start() -> Fake {
         let home = tempfile::tempdir().unwrap();
-        let socket = home.path().join("operator.sock");
+        let env = |name: &str| (name == "CALLGATE_HOME").then(|| home.path().to_owned());
+        let places = Places::of(Platform::HERE, &env, None).unwrap();
+        places.create().unwrap();
+        let socket = places.operator_socket();
         let (words, ear) = mpsc::channel(8);
         let (events, _) = broadcast::channel(4);
         let (log, _) = broadcast::channel(4);
         let (end, ended) = oneshot::channel::<()>();
-        let at = |name: &str| home.path().join(name).to_string_lossy().into_owned();
         let parts = ControlParts {
             hub: OperatorHandle::new(words, events.clone()),
             logs: Arc::new(Logs(log.clone())),
-            tokens: Arc::new(Tokens::default()),
-            paths: ConfigPaths { config: at("callgate.jsonc"), data: at(""), logs: at("logs"), run: at("run") },
+            tokens: Arc::new(Tokens::open(&home.path().join("tokens.json")).unwrap()),
+            places: places.clone(),
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(relay(ear));
@@ -43,7 +48,7 @@ impl Fake {
         tasks.spawn(serve(door, parts, async {
             let _ = ended.await;
         }));
-        Fake { home, client: Client::new(socket), events, log, end: Some(end), tasks }
+        Fake { home, places, client: Client::new(socket), events, log, end: Some(end), tasks }
     }
     pub fn socket(&self) -> PathBuf {
         self.client.socket().into()
@@ -158,31 +163,5 @@ impl LogSource for Logs {
         let live = (tail == Tail::Follow).then(|| self.0.subscribe());
         let last = (1..=3).map(|n| format!("{of:?} {n}")).collect::<Vec<_>>();
         Ok(LogLines { last: last[last.len().saturating_sub(lines)..].to_vec(), live })
-    }
-}
-
-#[derive(Default)]
-struct Tokens(Mutex<Vec<Token>>);
-
-impl TokenBook for Tokens {
-    fn add(&self, name: &str) -> Result<String, TokenError> {
-        let mut tokens = self.0.lock().unwrap();
-        if name.is_empty() {
-            return Err(TokenError::BadName("a token needs a name"));
-        }
-        if tokens.iter().any(|token| token.name == name) {
-            return Err(TokenError::Exists);
-        }
-        tokens.push(Token { name: name.into(), created_ms: 5 });
-        Ok("secret".into())
-    }
-    fn list(&self) -> Result<Vec<Token>, TokenError> {
-        Ok(self.0.lock().unwrap().clone())
-    }
-    fn remove(&self, name: &str) -> Result<(), TokenError> {
-        let mut tokens = self.0.lock().unwrap();
-        let before = tokens.len();
-        tokens.retain(|token| token.name != name);
-        if tokens.len() < before { Ok(()) } else { Err(TokenError::Unknown) }
     }
 }

@@ -80,11 +80,12 @@ async fn tokens_are_told_once() {
     let fake = Fake::start();
     let client = &fake.client;
     let name = |name: &str| TokenName { name: name.into() };
-    assert_eq!(client.call::<op::TokenAdd>(&name("ci")).await.unwrap().token, "secret");
+    let token = client.call::<op::TokenAdd>(&name("ci")).await.unwrap().token;
     assert_eq!(code(client.call::<op::TokenAdd>(&name("ci")).await.unwrap_err()), "token_exists");
     assert_eq!(code(client.call::<op::TokenAdd>(&name("")).await.unwrap_err()), "bad_input");
     let listed = client.send(Name::TokenList, Bytes::new()).await.unwrap();
-    assert_eq!(listed, "{\"tokens\":[{\"name\":\"ci\",\"created_ms\":5}]}");
+    let listed = String::from_utf8(listed.into()).unwrap();
+    assert!(listed.starts_with("{\"tokens\":[{\"name\":\"ci\",\"created_ms\":") && !listed.contains(&token), "{listed}");
     client.call::<op::TokenRemove>(&name("ci")).await.unwrap();
     assert_eq!(code(client.call::<op::TokenRemove>(&name("ci")).await.unwrap_err()), "unknown_token");
     fake.end().await;
