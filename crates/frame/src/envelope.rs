@@ -1,7 +1,7 @@
 //! One JSON-RPC 2.0 message: the received bytes and where its parts lie in them.
 
 use crate::object;
-use crate::scan::{self, ScanFault};
+use crate::scan::{self, Met, ScanFault, Visit};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -34,11 +34,12 @@ pub enum FaultKind {
     NotRpc,
     /// A JSON array: a batch (only 2025-03-26 has those).
     Batch,
-    /// The id is neither a string nor an integer.
+    /// The id is neither a string nor an integer; or it is missing where an answer needs one.
     BadId,
     /// `params` is neither an object, absent nor null.
     BadParams,
-    /// Neither method, result nor error; or more than one of them.
+    /// Neither method, result nor error; or more than one of them; a method that is no string, an error that is no
+    /// object.
     BadShape,
 }
 
@@ -69,19 +70,9 @@ impl Frame {
     /// # Errors
     /// A [`Fault`] with the message's id, where one could be read.
     pub fn parse(raw: Bytes) -> Result<Frame, Fault> {
-        let start = scan::skip_space(&raw, 0);
-        if std::str::from_utf8(&raw).is_err() {
-            return Err(Fault::of(FaultKind::BadUtf8, &raw));
-        }
-        match scan::value(&raw, start) {
-            Ok(end) if scan::skip_space(&raw, end) == raw.len() => {}
-            Err(ScanFault::TooDeep) => return Err(Fault::of(FaultKind::TooDeep, &raw)),
-            Ok(_) | Err(ScanFault::Syntax) => return Err(Fault::of(FaultKind::NotJson, &raw)),
-        }
-        match raw[start] {
-            b'{' => Parts::read(&raw).and_then(|parts| parts.frame(&raw)).map_err(|kind| Fault::of(kind, &raw)),
-            b'[' => Err(Fault { kind: FaultKind::Batch, id: None, has_method: false }),
-            _ => Err(Fault::of(FaultKind::NotRpc, &raw)),
+        match Parts::read(&raw).and_then(|parts| parts.shape(&raw)) {
+            Ok(Shape { kind, id, method, body }) => Ok(Frame { raw, kind, id, method, body }),
+            Err(kind) => Err(Fault::of(kind, &raw)),
         }
     }
 
@@ -112,95 +103,176 @@ impl Frame {
 }
 
 impl Fault {
-    /// A fault of `raw`, with whatever id and method its head still tells.
-    fn of(kind: FaultKind, raw: &Bytes) -> Fault {
-        let [id, method] = object::pick(raw, ["id", "method"]);
-        let id = id.filter(|id| is_id(&raw[id.clone()])).map(|id| raw.slice(id));
-        Fault { kind, id, has_method: method.is_some() }
+    /// A fault of `raw`, with whatever id and method it still tells.
+    #[cold]
+    fn of(kind: FaultKind, raw: &[u8]) -> Fault {
+        if kind == FaultKind::Batch {
+            return Fault { kind, id: None, has_method: false };
+        }
+        let [method] = object::pick(raw, ["method"]);
+        let has_method = method.is_some_and(|method| &raw[method] != b"null");
+        Fault { kind, id: readable_id(raw), has_method }
     }
+}
+
+/// The id of a message that is broken or cut (a zero byte stands where something was cut out): from its head, or,
+/// where its last members are plain (`…,"id":7}`), from its end. None where it has none that could be answered.
+pub fn readable_id(text: &[u8]) -> Option<Bytes> {
+    let cut = memchr::memchr(0, text).unwrap_or(text.len());
+    let [id] = object::pick(&text[..cut], ["id"]);
+    // A value at the very end may have been cut.
+    let id = id.filter(|id| id.end < cut).map(|id| &text[id]).or_else(|| object::last_scalar(text, "id"))?;
+    is_whole_id(id).then(|| Bytes::copy_from_slice(id))
 }
 
 /// The number in an id that the hub gave out itself: plain digits, also as a string (some servers answer so).
 pub fn own_id(id: &[u8]) -> Option<u64> {
     let digits = id.strip_prefix(b"\"").and_then(|id| id.strip_suffix(b"\"")).unwrap_or(id);
+    if !digits.first().is_some_and(u8::is_ascii_digit) || (digits[0] == b'0' && digits.len() > 1) {
+        return None;
+    }
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn is_id(text: &[u8]) -> bool {
-    match text.first() {
+/// Whether a checked value is a string or an integer.
+fn is_id(value: &[u8]) -> bool {
+    match value.first() {
         Some(b'"') => true,
-        Some(b'-' | b'0'..=b'9') => !text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')),
+        Some(b'-' | b'0'..=b'9') => !value.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')),
         _ => false,
     }
 }
 
+/// The same for a value that nobody has checked.
+fn is_whole_id(value: &[u8]) -> bool {
+    is_id(value)
+        && std::str::from_utf8(value).is_ok()
+        && scan::walk(value, 0, &mut Met::default(), &mut scan::Blind) == Ok(value.len())
+}
+
+/// Where the envelope's own members lie; an empty range = absent.
 #[derive(Default)]
 struct Parts {
-    version: Option<Range<usize>>,
-    id: Option<Range<usize>>,
-    method: Option<Range<usize>>,
-    params: Option<Range<usize>>,
-    result: Option<Range<usize>>,
-    error: Option<Range<usize>>,
+    found: [Range<usize>; 6],
+    /// The place in `found` of the member whose value is being read.
+    current: Option<usize>,
+    twice: bool,
+}
+
+const VERSION: usize = 0;
+const ID: usize = 1;
+const METHOD: usize = 2;
+const PARAMS: usize = 3;
+const RESULT: usize = 4;
+const ERROR: usize = 5;
+
+fn place(key: &[u8]) -> Option<usize> {
+    match key {
+        b"jsonrpc" => Some(VERSION),
+        b"id" => Some(ID),
+        b"method" => Some(METHOD),
+        b"params" => Some(PARAMS),
+        b"result" => Some(RESULT),
+        b"error" => Some(ERROR),
+        _ => None,
+    }
+}
+
+struct Reading<'a> {
+    raw: &'a [u8],
+    parts: Parts,
+}
+
+impl Visit for Reading<'_> {
+    #[inline]
+    fn key(&mut self, depth: usize, key: Range<usize>, value: usize) {
+        if depth != 1 {
+            return;
+        }
+        let quoted = &self.raw[key];
+        let inner = &quoted[1..quoted.len() - 1];
+        self.parts.current = place(inner).or_else(|| {
+            if memchr::memchr(b'\\', inner).is_none() { None } else { place(object::text(quoted)?.as_bytes()) }
+        });
+        if let Some(current) = self.parts.current {
+            self.parts.twice |= !self.parts.found[current].is_empty();
+            self.parts.found[current] = value..value;
+        }
+    }
+    #[inline]
+    fn end(&mut self, depth: usize, end: usize) {
+        if depth == 1
+            && let Some(current) = self.parts.current.take()
+        {
+            self.parts.found[current].end = end;
+        }
+    }
+}
+
+struct Shape {
+    kind: Kind,
+    id: Range<usize>,
+    method: Range<usize>,
+    body: Range<usize>,
 }
 
 impl Parts {
     fn read(raw: &[u8]) -> Result<Parts, FaultKind> {
-        let mut parts = Parts::default();
-        for member in object::members(raw) {
-            let Some(key) = object::text(&raw[member.key]) else { continue };
-            let place = match &*key {
-                "jsonrpc" => &mut parts.version,
-                "id" => &mut parts.id,
-                "method" => &mut parts.method,
-                "params" => &mut parts.params,
-                "result" => &mut parts.result,
-                "error" => &mut parts.error,
-                _ => continue,
-            };
-            if place.replace(member.value).is_some() {
-                return Err(FaultKind::DuplicateKey);
-            }
+        let start = scan::skip_space(raw, 0);
+        let mut met = Met::default();
+        let mut reading = Reading { raw, parts: Parts::default() };
+        let scanned = scan::walk(raw, start, &mut met, &mut reading);
+        // What the walk ends on before a bad byte says less than the bad byte.
+        if (met.non_ascii || scanned.is_err()) && std::str::from_utf8(raw).is_err() {
+            return Err(FaultKind::BadUtf8);
         }
-        Ok(parts)
+        match scanned {
+            Ok(end) if scan::skip_space(raw, end) == raw.len() => {}
+            Err(ScanFault::TooDeep) => return Err(FaultKind::TooDeep),
+            Ok(_) | Err(ScanFault::Syntax) => return Err(FaultKind::NotJson),
+        }
+        match raw[start] {
+            b'{' if reading.parts.twice => Err(FaultKind::DuplicateKey),
+            b'{' => Ok(reading.parts),
+            b'[' => Err(FaultKind::Batch),
+            _ => Err(FaultKind::NotRpc),
+        }
     }
 
-    fn frame(self, raw: &Bytes) -> Result<Frame, FaultKind> {
-        let null = |part: &Range<usize>| &raw[part.clone()] == b"null";
-        let spells = |part: Range<usize>, word: &str| object::text(&raw[part]).is_some_and(|text| text == word);
-        if !self.version.is_some_and(|part| spells(part, "2.0")) {
+    /// The value of a member. Some writers put out every field that they know, with null where there is none.
+    fn some(&self, raw: &[u8], place: usize) -> Option<Range<usize>> {
+        let part = self.found[place].clone();
+        (!part.is_empty() && &raw[part.clone()] != b"null").then_some(part)
+    }
+
+    fn shape(self, raw: &[u8]) -> Result<Shape, FaultKind> {
+        let version = &raw[self.found[VERSION].clone()];
+        if version != b"\"2.0\"" && object::text(version).is_none_or(|version| version != "2.0") {
             return Err(FaultKind::NotRpc);
         }
-        let id = match self.id {
-            None => None,
-            Some(id) if is_id(&raw[id.clone()]) => Some(id),
-            Some(_) => return Err(FaultKind::BadId),
-        };
-        let error = self.error.filter(|part| !null(part));
-        let (kind, body) = match (&self.method, self.result, error) {
-            (Some(method), None, None) => {
-                if raw[method.start] != b'"' {
-                    return Err(FaultKind::BadShape);
-                }
-                let params = self.params.filter(|part| !null(part));
-                if params.as_ref().is_some_and(|part| raw[part.start] != b'{') {
-                    return Err(FaultKind::BadParams);
-                }
-                (if id.is_some() { Kind::Request } else { Kind::Notification }, params)
-            }
-            (None, Some(result), None) => (Kind::Response, Some(result)),
-            (None, _, Some(error)) => (Kind::Error, Some(error)),
-            _ => return Err(FaultKind::BadShape),
-        };
-        if matches!(kind, Kind::Response | Kind::Error) && id.is_none() {
+        let id = self.found[ID].clone();
+        if !id.is_empty() && !is_id(&raw[id.clone()]) {
             return Err(FaultKind::BadId);
         }
-        Ok(Frame {
-            raw: raw.clone(),
-            kind,
-            id: id.unwrap_or(0..0),
-            method: self.method.unwrap_or(0..0),
-            body: body.unwrap_or(0..0),
-        })
+        let begins = |part: &Range<usize>, byte: u8| raw[part.start] == byte;
+        let result = self.found[RESULT].clone();
+        let no_result = || self.some(raw, RESULT).is_none();
+        let (kind, body) = match (self.some(raw, METHOD), self.some(raw, ERROR)) {
+            (Some(method), None) if no_result() && begins(&method, b'"') => {
+                let params = self.some(raw, PARAMS).unwrap_or_default();
+                if !params.is_empty() && !begins(&params, b'{') {
+                    return Err(FaultKind::BadParams);
+                }
+                (if id.is_empty() { Kind::Notification } else { Kind::Request }, params)
+            }
+            (None, None) if !result.is_empty() => (Kind::Response, result),
+            (None, Some(error)) if no_result() && begins(&error, b'{') => (Kind::Error, error),
+            _ => return Err(FaultKind::BadShape),
+        };
+        if matches!(kind, Kind::Response | Kind::Error) && id.is_empty() {
+            return Err(FaultKind::BadId);
+        }
+        let method = self.some(raw, METHOD).unwrap_or_default();
+        Ok(Shape { kind, id, method, body })
     }
 }

@@ -9,8 +9,10 @@ pub mod lines;
 pub mod object;
 mod scan;
 pub mod strict;
+#[cfg(test)]
+mod tests;
 
 pub use body::{Rope, Sink};
-pub use envelope::{Fault, FaultKind, Frame, Kind, own_id};
+pub use envelope::{Fault, FaultKind, Frame, Kind, own_id, readable_id};
 pub use exchange::{Answer, Ask, Era, Level, Origin, Progress, Reply, Version};
 pub use lines::{Line, LineBuf};

@@ -1,19 +1,24 @@
 //! Cuts a stream of bytes into lines, whatever the chunks are: bounded, and in step again after a line
 //! that was too long.
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// How many bytes of a line that is too long are kept, so that its id can still be found.
+/// How much of a line that is too long is kept of its beginning and of its end, so that its id can still be found:
+/// some writers put it first, some last.
 const HEAD: usize = 4096;
+const TAIL: usize = 512;
+
+/// A spare buffer up to this size is used again; a larger one is given back.
+const KEEP: usize = 128 * 1024;
 
 /// One line without its line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// A complete line, not empty.
     Whole(Bytes),
-    /// A line over the bound: its first bytes and its full length in bytes.
+    /// A line over the bound: what is kept of it and its full length in bytes.
     TooLong {
-        /// The first 4 KiB.
+        /// Its first 4 KiB, a zero byte, and its last 512 bytes; for [`crate::envelope::readable_id`].
         head: Bytes,
         /// Length of the whole line in bytes.
         length: u64,
@@ -27,7 +32,15 @@ pub struct LineBuf {
     /// Bytes at the front of `buf` that are known to hold no line end.
     scanned: usize,
     max: usize,
-    skipping: Option<(Bytes, u64)>,
+    skipping: Option<Skipped>,
+}
+
+/// A line that is too long and has not ended.
+#[derive(Debug, Default)]
+struct Skipped {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    length: u64,
 }
 
 impl LineBuf {
@@ -47,10 +60,18 @@ impl LineBuf {
         self.buf.len()
     }
 
-    /// The bytes of the line that has not ended; for handing a connection over.
+    /// The bytes of the line that has not ended; for handing a connection over. Of a line that is too long they are
+    /// only its last ones, so that the next owner sees one broken line and is then in step.
     pub fn take_rest(&mut self) -> Bytes {
         self.scanned = 0;
-        self.buf.split().freeze()
+        match self.skipping.take() {
+            Some(mut skipped) => {
+                skipped.add(&self.buf);
+                self.buf = BytesMut::new();
+                skipped.tail.into()
+            }
+            None => self.buf.split().freeze(),
+        }
     }
 
     /// The next complete line; None until more bytes come.
@@ -63,16 +84,11 @@ impl LineBuf {
             };
             let end = self.scanned + found;
             self.scanned = 0;
-            if let Some((head, before)) = self.skipping.take() {
+            if end > self.max || self.skipping.is_some() {
+                let mut skipped = self.skipping.take().unwrap_or_default();
+                skipped.add(&self.buf[..end]);
                 self.buf.advance(end + 1);
-                return Some(Line::TooLong { head, length: before + end as u64 });
-            }
-            if end > self.max {
-                let line = self.buf.split_to(end + 1).freeze();
-                return Some(Line::TooLong {
-                    head: Bytes::copy_from_slice(&line[..HEAD.min(end)]),
-                    length: end as u64,
-                });
+                return Some(skipped.line());
             }
             let mut line = self.buf.split_to(end + 1);
             line.truncate(end);
@@ -85,18 +101,38 @@ impl LineBuf {
         }
     }
 
-    /// Lets go of a line that has grown over the bound, but for its head.
+    /// Lets go of a line that has grown over the bound, but for its ends.
     fn bound(&mut self) {
-        if let Some((_, length)) = &mut self.skipping {
-            *length += self.buf.len() as u64;
-        } else if self.buf.len() > self.max {
-            let head = Bytes::copy_from_slice(&self.buf[..HEAD.min(self.buf.len())]);
-            self.skipping = Some((head, self.buf.len() as u64));
-        } else {
+        if self.skipping.is_none() && self.buf.len() <= self.max {
             return;
         }
+        self.skipping.get_or_insert_default().add(&self.buf);
         self.scanned = 0;
-        // A new buffer gives the memory back.
-        self.buf = BytesMut::new();
+        if self.buf.capacity() > KEEP {
+            self.buf = BytesMut::new();
+        } else {
+            self.buf.clear();
+        }
+    }
+}
+
+impl Skipped {
+    fn add(&mut self, more: &[u8]) {
+        self.length += more.len() as u64;
+        let (first, rest) = more.split_at(more.len().min(HEAD - self.head.len()));
+        self.head.extend_from_slice(first);
+        let last = &rest[rest.len().saturating_sub(TAIL)..];
+        self.tail.drain(..(self.tail.len() + last.len()).saturating_sub(TAIL));
+        self.tail.extend_from_slice(last);
+    }
+
+    fn line(self) -> Line {
+        let mut kept = BytesMut::with_capacity(self.head.len() + 1 + self.tail.len());
+        kept.put_slice(&self.head);
+        if !self.tail.is_empty() {
+            kept.put_u8(0);
+            kept.put_slice(&self.tail);
+        }
+        Line::TooLong { head: kept.freeze(), length: self.length }
     }
 }

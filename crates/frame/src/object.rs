@@ -16,14 +16,14 @@ pub struct Member {
     pub value: Range<usize>,
 }
 
-/// Walks the members of an object in the order in which they stand. Ends early where the text is no object.
+/// Walks the members of an object in the order in which they stand. Ends early where the text is no object. The text
+/// should be a checked one: of any other, some members are given and then no more.
 pub fn members(object: &[u8]) -> Members<'_> {
-    let start = scan::skip_space(object, 0);
-    let at = if object.get(start) == Some(&b'{') { start + 1 } else { object.len() };
-    Members { object, at }
+    Members { object, at: first(object, b'{') }
 }
 
 /// The iterator of [`members`].
+#[derive(Clone, Debug)]
 pub struct Members<'a> {
     object: &'a [u8],
     at: usize,
@@ -31,38 +31,89 @@ pub struct Members<'a> {
 
 impl Iterator for Members<'_> {
     type Item = Member;
+    #[inline]
     fn next(&mut self) -> Option<Member> {
         let start = scan::skip_space(self.object, self.at);
-        let key_end = scan::string(self.object, start).ok()?;
+        let key_end = scan::skip_string(self.object, start)?;
         let colon = scan::skip_space(self.object, key_end);
+        if self.object.get(colon) != Some(&b':') {
+            return None;
+        }
         let value_start = scan::skip_space(self.object, colon + 1);
-        let value_end = scan::value(self.object, value_start).ok()?;
-        let comma = scan::skip_space(self.object, value_end);
-        self.at = if self.object.get(comma) == Some(&b',') { comma + 1 } else { self.object.len() };
+        let value_end = scan::skip(self.object, value_start)?;
+        self.at = following(self.object, value_end);
         Some(Member { key: start..key_end, value: value_start..value_end })
     }
 }
 
-/// Walks the elements of an array. Ends early where the text is no array.
+/// Walks the elements of an array, as [`members`] does with an object.
 pub fn elements(array: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    let start = scan::skip_space(array, 0);
-    let mut at = if array.get(start) == Some(&b'[') { start + 1 } else { array.len() };
+    let mut at = first(array, b'[');
     std::iter::from_fn(move || {
         let start = scan::skip_space(array, at);
-        let end = scan::value(array, start).ok()?;
-        let comma = scan::skip_space(array, end);
-        at = if array.get(comma) == Some(&b',') { comma + 1 } else { array.len() };
+        let end = scan::skip(array, start)?;
+        at = following(array, end);
         Some(start..end)
     })
 }
 
-/// Whether a key with its quotes spells `name`, escapes read.
-pub fn key_is(quoted: &[u8], name: &str) -> bool {
-    let inner = &quoted[1..quoted.len() - 1];
-    if memchr::memchr(b'\\', inner).is_none() {
-        return inner == name.as_bytes();
+/// Behind the opening bracket; the end of the text where there is none.
+fn first(text: &[u8], bracket: u8) -> usize {
+    let start = scan::skip_space(text, 0);
+    if text.get(start) == Some(&bracket) { start + 1 } else { text.len() }
+}
+
+/// Behind the comma after a value that ends at `end`; the end of the text where there is none.
+#[inline]
+fn following(text: &[u8], end: usize) -> usize {
+    let comma = scan::skip_space(text, end);
+    if text.get(comma) == Some(&b',') { comma + 1 } else { text.len() }
+}
+
+/// The last value of `key` in an object whose beginning is missing or broken: read backwards from its end, for as long
+/// as the members there are strings, numbers or words.
+pub(crate) fn last_scalar<'a>(text: &'a [u8], key: &str) -> Option<&'a [u8]> {
+    let mut rest = text.trim_ascii_end().strip_suffix(b"}")?;
+    loop {
+        let (before, value) = scalar_before(rest.trim_ascii_end())?;
+        let (before, name) = scalar_before(before.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end())?;
+        if name.first() != Some(&b'"') {
+            return None;
+        }
+        if key_is(name, key) {
+            return Some(value);
+        }
+        rest = before.trim_ascii_end().strip_suffix(b",")?;
     }
-    text(quoted).is_some_and(|key| key == name)
+}
+
+/// A string or a bare word at the end of `text`, and what stands before it.
+fn scalar_before(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let start = match text.strip_suffix(b"\"") {
+        Some(mut inner) => loop {
+            let quote = memchr::memrchr(b'"', inner)?;
+            let slashes = inner[..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
+            if slashes % 2 == 0 {
+                break quote;
+            }
+            inner = &inner[..quote];
+        },
+        None => {
+            text.iter().rposition(|byte| !matches!(byte, b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E'))? + 1
+        }
+    };
+    (start < text.len()).then(|| text.split_at(start))
+}
+
+/// Whether a key with its quotes spells `name`, escapes read.
+#[inline]
+pub fn key_is(quoted: &[u8], name: &str) -> bool {
+    let Some(inner) = quoted.get(1..quoted.len().saturating_sub(1)) else { return false };
+    // An escape is longer than what it stands for.
+    inner == name.as_bytes()
+        || (inner.len() > name.len()
+            && memchr::memchr(b'\\', inner).is_some()
+            && text(quoted).is_some_and(|key| key == name))
 }
 
 /// The values of several keys at once; the last one where a key stands twice.
@@ -116,8 +167,7 @@ pub fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
 /// The character of a `\u` escape whose digits begin at `at`, and how many bytes it took from there.
 fn unicode(text: &[u8], at: usize) -> Option<(char, usize)> {
     let high = scan::hex4(text, at)?;
-    let low = if text.get(at + 4..at + 6) == Some(b"\\u") { scan::hex4(text, at + 6) } else { None };
-    if let (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) = (high, low) {
+    if let (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) = (high, scan::low_half(text, at + 4)) {
         let pair = char::decode_utf16([high, low]).next()?.ok()?;
         return Some((pair, 10));
     }
@@ -128,17 +178,22 @@ fn unicode(text: &[u8], at: usize) -> Option<(char, usize)> {
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if u32::from(c) < 0x20 => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0C => out.push_str("\\f"),
+            control => out.push_str(&format!("\\u{control:04x}")),
         }
+        rest = &rest[at + 1..];
     }
+    out.push_str(rest);
     out.push('"');
     out
 }
@@ -154,14 +209,17 @@ impl<'a> Edit<'a> {
     pub fn new() -> Edit<'a> {
         Edit::default()
     }
-    /// Gives `key` this value, in its old place or at the end.
-    pub fn set(mut self, key: &'a str, value: impl Into<Rope>) -> Edit<'a> {
-        self.changes.push((key, Some(value.into())));
-        self
+    /// Gives `key` this value, in its old place or at the end. What was said of `key` before no longer counts.
+    pub fn set(self, key: &'a str, value: impl Into<Rope>) -> Edit<'a> {
+        self.change(key, Some(value.into()))
     }
-    /// Takes `key` away.
-    pub fn remove(mut self, key: &'a str) -> Edit<'a> {
-        self.changes.push((key, None));
+    /// Takes `key` away. What was said of `key` before no longer counts.
+    pub fn remove(self, key: &'a str) -> Edit<'a> {
+        self.change(key, None)
+    }
+    fn change(mut self, key: &'a str, value: Option<Rope>) -> Edit<'a> {
+        self.changes.retain(|(other, _)| *other != key);
+        self.changes.push((key, value));
         self
     }
     /// The changed text of `object`, which must be a checked JSON object.

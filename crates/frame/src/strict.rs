@@ -1,10 +1,11 @@
 //! The check for gated calls: nothing in them may be read in two ways. Duplicate keys (escapes read),
 //! lone surrogates and depth are refused at the door, so that policy and server see the same call.
 
-use crate::{object, scan};
+use crate::object;
+use crate::scan::{self, Met, Visit};
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::ops::Range;
 
 /// Deepest nesting that is accepted anywhere; serde_json's own limit.
 pub const MAX_DEPTH: usize = 127;
@@ -18,84 +19,63 @@ pub enum Ambiguity {
     /// A `\u` escape is half of a surrogate pair.
     #[error("a string holds half of a surrogate pair")]
     LoneSurrogate,
+    /// Not one complete JSON text in UTF-8, or nested too deep: nobody has checked it.
+    #[error("not one complete JSON text")]
+    NotJson,
 }
 
-/// Refuses a checked JSON text that two readers could understand differently.
+/// Refuses a JSON text that two readers could understand differently. One pass, no recursion.
 pub fn check(text: &[u8]) -> Result<(), Ambiguity> {
-    if memchr::memmem::find(text, b"\\u").is_some() && lone_surrogate(text) {
+    let mut met = Met::default();
+    let mut keys = Keys { text, open: SmallVec::new(), seen: SmallVec::new(), twice: false };
+    let end = scan::walk(text, scan::skip_space(text, 0), &mut met, &mut keys).map_err(|_| Ambiguity::NotJson)?;
+    if scan::skip_space(text, end) != text.len() || (met.non_ascii && std::str::from_utf8(text).is_err()) {
+        return Err(Ambiguity::NotJson);
+    }
+    if met.lone_surrogate {
         return Err(Ambiguity::LoneSurrogate);
     }
-    duplicates(text)
+    if keys.twice { Err(Ambiguity::DuplicateKey) } else { Ok(()) }
 }
 
-fn lone_surrogate(text: &[u8]) -> bool {
-    let mut at = 0;
-    while let Some(found) = memchr::memchr(b'\\', &text[at..]) {
-        at += found;
-        if text.get(at + 1) != Some(&b'u') {
-            at += 2;
-            continue;
-        }
-        match scan::hex4(text, at + 2) {
-            Some(0xD800..=0xDBFF) => {
-                let low = if text.get(at + 6..at + 8) == Some(b"\\u") { scan::hex4(text, at + 8) } else { None };
-                if !matches!(low, Some(0xDC00..=0xDFFF)) {
-                    return true;
-                }
-                at += 12;
-            }
-            Some(0xDC00..=0xDFFF) => return true,
-            _ => at += 6,
-        }
-    }
-    false
-}
+/// Up to so many keys of one object are compared as they come; more are sorted when the object ends.
+const FEW: usize = 16;
 
-fn duplicates(text: &[u8]) -> Result<(), Ambiguity> {
-    match text.get(scan::skip_space(text, 0)) {
-        Some(b'{') => {
-            let mut seen = Keys::default();
-            for member in object::members(text) {
-                if !seen.insert(&text[member.key]) {
-                    return Err(Ambiguity::DuplicateKey);
-                }
-                nested(&text[member.value])?;
-            }
-            Ok(())
-        }
-        Some(b'[') => object::elements(text).try_for_each(|element| nested(&text[element])),
-        _ => Ok(()),
-    }
-}
-
-fn nested(value: &[u8]) -> Result<(), Ambiguity> {
-    match value.first() {
-        Some(b'{' | b'[') => duplicates(value),
-        _ => Ok(()),
-    }
-}
-
-/// The keys of one object: compared one by one while they are few, hashed when they are many.
-#[derive(Default)]
+/// The keys of all objects that are open, those of the innermost last.
 struct Keys<'a> {
-    few: SmallVec<[Cow<'a, str>; 16]>,
-    many: HashSet<Cow<'a, str>>,
+    text: &'a [u8],
+    /// Where the keys of each open object begin in `seen`.
+    open: SmallVec<[usize; 16]>,
+    seen: SmallVec<[Cow<'a, [u8]>; 32]>,
+    twice: bool,
 }
 
-impl<'a> Keys<'a> {
-    fn insert(&mut self, quoted: &'a [u8]) -> bool {
-        let Some(key) = object::text(quoted) else { return true };
-        if !self.many.is_empty() {
-            return self.many.insert(key);
+impl Visit for Keys<'_> {
+    fn open_object(&mut self, _depth: usize) {
+        self.open.push(self.seen.len());
+    }
+    fn key(&mut self, _depth: usize, key: Range<usize>, _value: usize) {
+        let quoted = &self.text[key];
+        let inner = &quoted[1..quoted.len() - 1];
+        let key = if memchr::memchr(b'\\', inner).is_none() {
+            Cow::Borrowed(inner)
+        } else {
+            // Text that is no UTF-8 is refused at the end anyway.
+            Cow::Owned(object::text(quoted).unwrap_or_default().into_owned().into_bytes())
+        };
+        let own = &self.seen[self.open.last().copied().unwrap_or_default()..];
+        if own.len() < FEW {
+            self.twice |= own.contains(&key);
         }
-        if self.few.contains(&key) {
-            return false;
+        self.seen.push(key);
+    }
+    fn close_object(&mut self, _depth: usize) {
+        let Some(start) = self.open.pop() else { return };
+        let own = &mut self.seen[start..];
+        if own.len() > FEW {
+            own.sort_unstable();
+            self.twice |= own.windows(2).any(|pair| pair[0] == pair[1]);
         }
-        if self.few.len() < 16 {
-            self.few.push(key);
-            return true;
-        }
-        self.many.extend(self.few.drain(..));
-        self.many.insert(key)
+        self.seen.truncate(start);
     }
 }
