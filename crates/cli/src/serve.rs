@@ -5,14 +5,16 @@ mod desk;
 mod documents;
 mod lock;
 mod logs;
-mod tokens;
 
-use endpoint::http::HttpDoor;
+use crate::args::{Globals, Serve};
+use contract::Hash;
+use endpoint::http::{self as door, HttpDoor};
 use hub::config::{Hub, PlaceError, Places, ReadError};
 use hub::operate::OperatorHandle;
 use hub::prepared::{Prepared, prepare};
 use hub::record::Audit;
 use hub::relay::{Boot, Relay};
+use hub::tokens::{TokenError, Tokens};
 use lock::Lock;
 use std::error::Error;
 use std::io;
@@ -44,17 +46,6 @@ const LOGIN: Duration = Duration::from_secs(4);
 /// The setting that keeps the port.
 const PORT: &str = "http.port";
 
-/// How it is run.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// `--port N`
-    pub port: Option<u16>,
-    /// `--json`: the ready line is the endpoint document.
-    pub json: bool,
-    /// Started by an adapter: a session of its own.
-    pub detached: bool,
-}
-
 /// Why the hub does not run.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
@@ -69,6 +60,8 @@ enum Fault {
     #[error(transparent)]
     Store(#[from] StoreFault),
     #[error(transparent)]
+    Tokens(#[from] TokenError),
+    #[error(transparent)]
     Launch(#[from] upstream::launch::LaunchFault),
 }
 
@@ -77,15 +70,18 @@ fn system(what: &str) -> impl FnOnce(io::Error) -> Fault {
     move |error| Fault::System(what, error)
 }
 
-/// Runs the hub.
-pub fn run(places: &Places, options: &Options) -> ExitCode {
+/// Runs the hub until it is stopped.
+pub fn run(args: &Serve, globals: &Globals) -> ExitCode {
     // Everything this process makes is its user's alone.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    if options.detached {
+    if args.detached {
         // Refused only to a leader of a group, who has a session of his own already.
         let _ = rustix::process::setsid();
     }
-    match serve(places, options) {
+    let served = Places::here(globals.config.as_deref())
+        .map_err(Fault::from)
+        .and_then(|places| serve(&places, args, globals));
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => complain(&fault),
     }
@@ -110,7 +106,7 @@ fn complain(fault: &Fault) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn serve(places: &Places, options: &Options) -> Result<(), Fault> {
+fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> {
     places.create()?;
     let lock = Lock::take(&places.lock())?;
     documents::remove(&places.run.join("stopped"));
@@ -127,19 +123,25 @@ fn serve(places: &Places, options: &Options) -> Result<(), Fault> {
         .build()
         .map_err(system("no runtime could be made"))?;
     let local = LocalSet::new();
-    let outcome = runtime.block_on(local.run_until(relay(places, options, prepared, server_logs)));
+    let outcome = runtime.block_on(local.run_until(relay(places, args, globals, prepared, server_logs)));
     documents::remove(&places.endpoint());
     drop((hub_log, lock));
     outcome
 }
 
-async fn relay(places: &Places, options: &Options, prepared: Prepared, server_logs: Logs) -> Result<(), Fault> {
+async fn relay(
+    places: &Places,
+    args: &Serve,
+    globals: &Globals,
+    prepared: Prepared,
+    server_logs: Logs,
+) -> Result<(), Fault> {
     let (tell, mut told) = mpsc::channel(256);
     let opened = Store::open(&places.state, &places.run, store::Options::new(env!("CARGO_PKG_VERSION")), move |it| {
         // The relay has gone when this fails, and with it everybody who waits.
         let _ = tell.blocking_send(it);
     })?;
-    let Opened { ledger, flight, committer, thread, mut kept, recovered, .. } = opened;
+    let Opened { ledger, flight, committer, thread, kept, recovered, .. } = opened;
     for call in &recovered {
         tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
     }
@@ -156,7 +158,7 @@ async fn relay(places: &Places, options: &Options, prepared: Prepared, server_lo
 
     let token = documents::token(&places.token()).map_err(system("the token file cannot be written"))?;
     let settings = prepared.config.hub.clone();
-    let bound = bind(&settings, options.port, &kept.settings).await;
+    let bound = bind(&settings, args.port, &kept.settings).await;
     let http = match &bound {
         Ok(Some((_, port))) => Ok(format!("http://127.0.0.1:{port}/mcp")),
         Ok(None) => Err(None),
@@ -164,14 +166,13 @@ async fn relay(places: &Places, options: &Options, prepared: Prepared, server_lo
     };
     if let Ok(Some((_, port))) = &bound {
         let known = kept.settings.iter().any(|(key, value)| key == PORT && *value == port.to_string());
-        if settings.port == 0 && options.port.is_none() && !known {
+        if settings.port == 0 && args.port.is_none() && !known {
             committer.submit(Job::Set { key: PORT.into(), value: Some(port.to_string()) }, None);
         }
     }
 
     let (operations, operated) = mpsc::channel(OPERATIONS);
     let (events, _) = broadcast::channel(EVENTS);
-    let tokens = std::mem::take(&mut kept.tokens);
     let audit = Audit::new(ledger, flight, committer.clone());
     let relay = Relay::start(Boot {
         audit: Rc::clone(&audit),
@@ -190,18 +191,18 @@ async fn relay(places: &Places, options: &Options, prepared: Prepared, server_lo
     std::fs::set_permissions(&agent_socket, std::fs::Permissions::from_mode(0o600))
         .map_err(system("agent.sock cannot be made private"))?;
 
-    let (new_tokens, mut token_news) = watch::channel(());
-    let book = Arc::new(tokens::Book::new(&token, tokens, committer.clone(), new_tokens));
+    let book = Arc::new(Tokens::open(&places.tokens())?);
+    let mut valid = book.valid();
     let (end_http, http_ended) = watch::channel(false);
     let mut doors = tokio::task::JoinSet::new();
     doors.spawn_local(endpoint::socket::serve(listener, agents.clone()));
     if let Ok(Some((listener, port))) = bound {
-        let door = Rc::new(HttpDoor::new(agents, book.tokens(), port));
-        let (serving, book) = (Rc::clone(&door), Arc::clone(&book));
+        let door = Rc::new(HttpDoor::new(agents, known(&token, &valid.borrow()), port));
+        let serving = Rc::clone(&door);
         doors.spawn_local(async move { serving.serve(listener, Default::default(), ended(http_ended)).await });
         doors.spawn_local(async move {
-            while token_news.changed().await.is_ok() {
-                door.set_tokens(book.tokens());
+            while valid.changed().await.is_ok() {
+                door.set_tokens(known(&token, &valid.borrow_and_update()));
             }
         });
     }
@@ -210,7 +211,7 @@ async fn relay(places: &Places, options: &Options, prepared: Prepared, server_lo
         .map_err(system("the person's door cannot be opened"))?;
 
     documents::announce(places, &binary, http.as_ref().ok()).map_err(system("endpoint.json cannot be written"))?;
-    ready(places, options, http.as_ref());
+    ready(places, globals, http.as_ref());
 
     let listening = async {
         while let Some(it) = told.recv().await {
@@ -245,6 +246,13 @@ async fn relay(places: &Places, options: &Options, prepared: Prepared, server_lo
         Ok(result) => Ok(result?),
         Err(_) => Ok(()),
     }
+}
+
+/// The default token and the named ones, as the HTTP door compares them.
+fn known(default: &str, named: &[(String, Hash)]) -> door::Tokens {
+    let mut all = vec![door::Token { name: "default".into(), hash: Hash::of(default.as_bytes()) }];
+    all.extend(named.iter().map(|(name, hash)| door::Token { name: name.as_str().into(), hash: *hash }));
+    door::Tokens::new(all)
 }
 
 async fn ended(mut end: watch::Receiver<bool>) {
@@ -292,8 +300,8 @@ fn taken(port: u16) -> String {
 }
 
 #[allow(clippy::print_stdout, reason = "the one ready line that scripts wait for")]
-fn ready(places: &Places, options: &Options, http: Result<&String, &Option<String>>) {
-    if options.json {
+fn ready(places: &Places, globals: &Globals, http: Result<&String, &Option<String>>) {
+    if globals.json {
         if let Ok(text) = std::fs::read_to_string(places.endpoint()) {
             println!("{}", text.trim_end());
         }

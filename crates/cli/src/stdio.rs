@@ -4,6 +4,7 @@ mod ladder;
 mod pump;
 mod start;
 
+use crate::args::Stdio;
 use endpoint::socket::Attach;
 use hub::config::Places;
 use pump::{End, Pump};
@@ -11,20 +12,20 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-/// What a host's entry says of itself.
-#[derive(Debug, Default)]
-pub struct Options {
-    /// `--host NAME`
-    pub host: Option<String>,
-    /// `--profile P`
-    pub profile: Option<String>,
-    /// `--server S`
-    pub server: Option<String>,
-}
-
 /// Runs the adapter until its host leaves.
-pub fn run(places: &Places, options: Options) -> ExitCode {
+pub fn run(options: Stdio) -> ExitCode {
     let launched = SystemTime::now();
+    let complain = |text: &str| {
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "callgate: {text}");
+    };
+    let places = match Places::here(options.config.as_deref()) {
+        Ok(places) => places,
+        Err(error) => {
+            complain(&error.to_string());
+            return ExitCode::from(2);
+        }
+    };
     let mut session = [0u8; 8];
     // Without randomness two adapters of one host look alike, nothing worse.
     let _ = getrandom::fill(&mut session);
@@ -41,11 +42,7 @@ pub fn run(places: &Places, options: Options) -> ExitCode {
         level: None,
     };
     let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
-    let complain = |text: &str| {
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "callgate: {text}");
-    };
-    match Pump::new(places, attach, launched).run(stdin.as_fd(), stdout.as_fd()) {
+    match Pump::new(&places, attach, launched).run(stdin.as_fd(), stdout.as_fd()) {
         Ok(End::HostLeft) => ExitCode::SUCCESS,
         Ok(End::Refused(why)) => {
             complain(&why);

@@ -13,4 +13,5 @@ pub mod prepared;
 pub mod record;
 pub mod relay;
 mod road;
+pub mod tokens;
 mod views;

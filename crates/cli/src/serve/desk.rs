@@ -1,10 +1,9 @@
 //! The desk: the thread behind the person's door, which also watches the config file. Nothing of a call passes here.
 
-use super::tokens::Book;
 use control::{ControlParts, Door, LogSource};
 use hub::config::{self, Places};
 use hub::operate::OperatorHandle;
-use operator::words::ConfigPaths;
+use hub::tokens::Tokens;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -32,15 +31,9 @@ pub(super) fn start(
     places: &Places,
     hub: OperatorHandle,
     logs: Arc<dyn LogSource>,
-    tokens: Arc<Book>,
+    tokens: Arc<Tokens>,
 ) -> io::Result<Desk> {
-    let text = |path: &std::path::Path| path.display().to_string();
-    let paths = ConfigPaths {
-        config: text(&places.config),
-        data: text(&places.state),
-        logs: text(&places.logs()),
-        run: text(&places.run),
-    };
+    let owned = places.clone();
     let socket = places.operator_socket();
     let file = places.config.clone();
     let (end, ended) = oneshot::channel::<()>();
@@ -72,7 +65,7 @@ pub(super) fn start(
                 }
                 std::future::pending::<()>().await;
             };
-            let parts = ControlParts { hub: hub.clone(), logs, tokens, paths };
+            let parts = ControlParts { hub: hub.clone(), logs, tokens, places: owned };
             let serving = control::serve(door, parts, async {
                 let _ = ended.await;
             });

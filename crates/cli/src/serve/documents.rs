@@ -46,16 +46,9 @@ pub(super) fn token(path: &Path) -> io::Result<String> {
             return Ok(text.trim().to_owned());
         }
     }
-    let token = fresh_token()?;
+    let token = hub::tokens::secret().ok_or_else(|| io::Error::other("the system has no randomness"))?;
     write(path, &format!("{token}\n"))?;
     Ok(token)
-}
-
-/// 256 random bits, in a form that secret scanners can know.
-pub(super) fn fresh_token() -> io::Result<String> {
-    let mut bytes = [0u8; 32];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(format!("cg_{}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
 }
 
 /// Tells others where this hub is: the last thing at start, so whoever reads it finds everything open.
