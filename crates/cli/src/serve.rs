@@ -191,7 +191,7 @@ async fn relay(
     std::fs::set_permissions(&agent_socket, std::fs::Permissions::from_mode(0o600))
         .map_err(system("agent.sock cannot be made private"))?;
 
-    let book = Arc::new(Tokens::open(&places.tokens())?);
+    let book = Arc::new(Tokens::open(&places.state.join("tokens.json"))?);
     let mut valid = book.valid();
     let (end_http, http_ended) = watch::channel(false);
     let mut doors = tokio::task::JoinSet::new();
