@@ -15,8 +15,18 @@ const NOT_ENFORCED: &str = "not enforced yet; the only policy accepted so far is
 
 /// Headers that belong to the transport.
 const OWN_HEADERS: [&str; 12] = [
-    "accept", "connection", "content-length", "content-type", "host", "last-event-id", "mcp-method", "mcp-name",
-    "mcp-protocol-version", "mcp-session-id", "te", "transfer-encoding",
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "te",
+    "transfer-encoding",
 ];
 
 /// Builds the settings. They only count if `walked` has no problem afterwards.
@@ -210,7 +220,10 @@ fn substitutions(path: &str, config: &ServerConfig, walked: &mut Walked<'_>) {
         for slot in template.slots() {
             match slot {
                 Slot::Secret(_) if public => {
-                    walked.problem(&key, "a secret cannot stand here, where every process of this machine can read it; use `env`");
+                    walked.problem(
+                        &key,
+                        "a secret cannot stand here, where every process of this machine can read it; use `env`",
+                    );
                 }
                 Slot::Secret(_) if !quiet => {
                     walked.warn(&key, "secrets are not available yet; the server stays unusable");

@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Settings of Callgate: the servers in front of which it stands, and how it treats them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[schemars(title = "callgate.jsonc")]
+#[schemars(title = "callgate.jsonc", extend("allowComments" = true, "allowTrailingCommas" = true))]
 pub struct Root {
     /// Where editors find the JSON Schema of this file.
     #[serde(rename = "$schema")]

@@ -60,7 +60,8 @@ fn a_config_named_on_the_command_line_moves_nothing_else() {
 fn sockets_of_a_deep_home_lie_in_a_short_private_folder() {
     let fits = format!("/{}", "h".repeat(81));
     let deep = format!("/{}", "h".repeat(82));
-    let at = |home: &str, more: &[(&str, &str)]| of(Platform::Xdg, &[&[("CALLGATE_HOME", home)], more].concat()).unwrap();
+    let at =
+        |home: &str, more: &[(&str, &str)]| of(Platform::Xdg, &[&[("CALLGATE_HOME", home)], more].concat()).unwrap();
     assert_eq!(at(&fits, &[]).operator_socket().as_os_str().len(), 100);
     let places = at(&deep, &[]);
     assert_eq!(places.lock(), Path::new(&deep).join("run/hub.lock"));

@@ -72,10 +72,16 @@ fn what_is_missing_is_named_by_its_field() {
     check(r#"{"command": "x", "args": ["${port:other}"]}"#, "args[0]: no port is free");
     check(r#"{"command": "${EMPTY}"}"#, "command: is empty");
     check(r#"{"url": "${A}"}"#, "url: must begin with `http://` or `https://`");
-    check(r#"{"command": "x", "url": "http://${A}/"}"#, "url: must be on this machine (127.0.0.1, [::1] or localhost), since the server has a `command`");
+    check(
+        r#"{"command": "x", "url": "http://${A}/"}"#,
+        "url: must be on this machine (127.0.0.1, [::1] or localhost), since the server has a `command`",
+    );
     check(r#"{"url": "http://h", "headers": {"H": "${BAD}"}}"#, "headers.H: must not contain control characters");
     check(r#"{"type": "sse", "url": "http://h"}"#, "not supported yet: legacy SSE");
-    check(r#"{"command": "x", "envFile": "/nowhere/at/all"}"#, "envFile: cannot read the file: No such file or directory (os error 2)");
+    check(
+        r#"{"command": "x", "envFile": "/nowhere/at/all"}"#,
+        "envFile: cannot read the file: No such file or directory (os error 2)",
+    );
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The JSON Schema of the config, made from the types in `keys`. The checker walks it, editors read it.
 
 use super::keys::Root;
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
-use schemars::Schema;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
@@ -45,4 +45,3 @@ fn tidy(schema: &mut Schema) {
         schema.remove("default");
     }
 }
-

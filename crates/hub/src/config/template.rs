@@ -118,7 +118,9 @@ impl TryFrom<String> for Template {
                 at += 2;
             } else if let Some(inside) = rest.strip_prefix("${") {
                 let wrong = |message: String| Malformed { offset: at, message };
-                let end = inside.find('}').ok_or_else(|| wrong("`${` without a closing `}` (write `$$` for a `$`)".into()))?;
+                let end = inside
+                    .find('}')
+                    .ok_or_else(|| wrong("`${` without a closing `}` (write `$$` for a `$`)".into()))?;
                 let slot = Slot::parse(&inside[..end]).map_err(wrong)?;
                 if !literal.is_empty() {
                     parts.push(Part::Literal(std::mem::take(&mut literal)));

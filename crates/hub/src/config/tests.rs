@@ -48,45 +48,60 @@ fn twelve_mistakes_are_listed_at_once_each_at_its_place() {
 
 #[test]
 fn one_mistake_says_where_and_what() {
-    let check = |text: &str, at: (u32, u32), path: &str, says: &str| {
-        let found = problems(text);
-        assert_eq!(found.len(), 1, "{text}: {found:#?}");
-        assert_eq!((found[0].line, found[0].column), at, "{text}: {}", found[0]);
-        assert_eq!(found[0].key_path, path, "{text}");
-        assert!(found[0].message.contains(says), "{text}: {}", found[0]);
+    // `¶` marks the place.
+    let check = |marked: &str, path: &str, says: &str| {
+        let before = marked.split('¶').next().unwrap();
+        let line = u32::try_from(before.lines().count().max(1)).unwrap();
+        let column = before.lines().last().unwrap_or_default().trim_start_matches('\u{feff}').chars().count() + 1;
+        let found = problems(&marked.replace('¶', ""));
+        assert_eq!(found.len(), 1, "{marked}: {found:#?}");
+        assert_eq!((found[0].line, found[0].column as usize), (line, column), "{marked}: {}", found[0]);
+        assert_eq!(found[0].key_path, path, "{marked}");
+        assert!(found[0].message.contains(says), "{marked}: {}", found[0]);
     };
-    check("", (1, 1), "", "the file is empty");
-    check("// only a comment\n", (1, 1), "", "the file is empty");
-    check("[]", (1, 1), "", "must be an object, not a list");
-    check("{\n  \"hub\": {\"http\": true\n}", (1, 1), "", "Unterminated object");
-    check("{\"hub\": {\"http\": yes}}", (1, 18), "", "Unexpected");
-    check("{'hub': {}}", (1, 2), "", "ingle-quoted");
-    check("\u{feff}{\"hug\": {}}", (1, 2), "hug", "did you mean `hub`?");
-    check("{\"servers\": {}}", (1, 2), "servers", "here the key is `mcpServers`");
-    check("{\"context_servers\": {}}", (1, 2), "context_servers", "here the key is `mcpServers`");
-    check("{\"command\": \"x\"}", (1, 2), "command", "inside `mcpServers`");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"callSeconds\": 3}}}", (1, 38), "mcpServers.a.callSeconds", "belongs into `timeouts`");
-    check("{\"mcpServers\": {\"a\": {\"command\": null}}}", (1, 33), "mcpServers.a.command", "must be a text, not null");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"\"}}}", (1, 33), "mcpServers.a.command", "must not be empty");
-    check("{\"mcpServers\": {\"a\": {\"type\": \"http\", \"command\": \"x\"}}}", (1, 22), "mcpServers.a.type", "needs a `url`");
-    check("{\"mcpServers\": {\"a.b\": {\"type\": \"stdio\", \"url\": \"http://h\"}}}", (1, 25), "mcpServers.\"a.b\".type", "needs a `command`");
-    check("{\"mcpServers\": {\"\": {\"command\": \"x\"}}}", (1, 17), "mcpServers.\"\"", "needs a name");
-    check("{\"mcpServers\": {\"a\": {\"url\": \"http://h\", \"httpUrl\": \"http://h\"}}}", (1, 41), "mcpServers.a.httpUrl", "already, in `url`");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"url\": \"http://example.com:${port}/\"}}}", (1, 38), "mcpServers.a.url", "on this machine");
-    check("{\"mcpServers\": {\"a\": {\"url\": \"http://h:${port}/\"}}}", (1, 22), "mcpServers.a.url", "no `command`");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"args\": [\"--token\", \"${secret:t}\"]}}}", (1, 58), "mcpServers.a.args[1]", "a secret cannot stand here");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"args\": [\"${root}\"]}}}", (1, 47), "mcpServers.a.args[0]", "\"share\": \"session\"");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"args\": [\"ab ${unknown-form}\"]}}}", (1, 51), "mcpServers.a.args[0]", "unknown substitution");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"args\": [\"\\n${unknown-form}\"]}}}", (1, 47), "mcpServers.a.args[0]", "unknown substitution");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"lanes\": {\"l\": [\"a[\"]}}}}", (1, 54), "mcpServers.a.lanes.l[0]", "pattern");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"env\": {\"A=B\": \"\"}}}}", (1, 46), "mcpServers.a.env.\"A=B\"", "no variable");
-    check("{\"mcpServers\": {\"a\": {\"url\": \"http://h\", \"headers\": {\"X-A\": \"\", \"x-a\": \"\"}}}}", (1, 65), "mcpServers.a.headers.x-a", "duplicate header");
-    check("{\"mcpServers\": {\"a\": {\"command\": \"x\", \"idleStopSeconds\": 1.5}}}", (1, 57), "mcpServers.a.idleStopSeconds", "whole number from 0 to 604800");
-    check("{\"profiles\": {\"a/b\": {}}}", (1, 15), "profiles.\"a/b\"", "part of an address");
-    check("{\"hub\": {\"port\": 65536}}", (1, 18), "hub.port", "from 0 to 65535");
-    check("{\"policy\": {\"default\": \"ask\"}}", (1, 13), "policy.default", "not enforced yet");
-    check("{\"policy\": {\"rules\": [{}]}}", (1, 13), "policy.rules", "not enforced yet");
-    check("{\"policy\": {\"approval\": {\"holdSeconds\": 45}}}", (1, 13), "policy.approval", "not enforced yet");
+    check("¶", "", "the file is empty");
+    check("¶// only a comment\n", "", "the file is empty");
+    check("¶[]", "", "must be an object, not a list");
+    check("¶{\n  \"hub\": {\"http\": true\n}", "", "Unterminated object");
+    check("{\n  \"hub\": {\"http\": ¶yes}}", "", "Unexpected");
+    check("{¶'hub': {}}", "", "ingle-quoted");
+    check("\u{feff}{¶\"hug\": {}}", "hug", "did you mean `hub`?");
+    check("{¶\"servers\": {}}", "servers", "here the key is `mcpServers`");
+    check("{¶\"context_servers\": {}}", "context_servers", "here the key is `mcpServers`");
+    check("{¶\"command\": \"x\"}", "command", "inside `mcpServers`");
+    check("{\"profiles\": {¶\"a/b\": {}}}", "profiles.\"a/b\"", "part of an address");
+    check("{\"hub\": {\"port\": ¶65536}}", "hub.port", "from 0 to 65535");
+    check("{\"policy\": {¶\"default\": \"ask\"}}", "policy.default", "not enforced yet");
+    check("{\"policy\": {¶\"rules\": [{}]}}", "policy.rules", "not enforced yet");
+    check("{\"policy\": {¶\"approval\": {\"holdSeconds\": 45}}}", "policy.approval", "not enforced yet");
+    check(
+        r#"{"mcpServers": {"a.b": {¶"type": "stdio", "url": "http://h"}}}"#,
+        r#"mcpServers."a.b".type"#,
+        "needs a `command`",
+    );
+    check(r#"{"mcpServers": {¶"": {"command": "x"}}}"#, r#"mcpServers."""#, "needs a name");
+    let entry = |marked: &str, path: &str, says: &str| {
+        check(&format!("{{\n\"mcpServers\": {{\n\t\"a\": {marked}\n}}}}"), &format!("mcpServers.a.{path}"), says);
+    };
+    entry(r#"{"command": "x", ¶"callSeconds": 3}"#, "callSeconds", "belongs into `timeouts`");
+    entry(r#"{"command": ¶null}"#, "command", "must be a text, not null");
+    entry(r#"{"command": ¶""}"#, "command", "must not be empty");
+    entry(r#"{¶"type": "http", "command": "x"}"#, "type", "needs a `url`");
+    entry(r#"{"url": "http://h", ¶"httpUrl": "http://h"}"#, "httpUrl", "already, in `url`");
+    entry(r#"{"command": "x", ¶"url": "http://example.com:${port}/"}"#, "url", "on this machine");
+    entry(r#"{¶"url": "http://h:${port}/"}"#, "url", "no `command`");
+    entry(r#"{"command": "x", "args": ["--token", ¶"${secret:t}"]}"#, "args[1]", "a secret cannot stand here");
+    entry(r#"{"command": "x", "args": [¶"${root}"]}"#, "args[0]", "\"share\": \"session\"");
+    entry(r#"{"command": "x", "args": ["äb ¶${unknown-form}"]}"#, "args[0]", "unknown substitution");
+    entry(r#"{"command": "x", "args": [¶"\n${unknown-form}"]}"#, "args[0]", "unknown substitution");
+    entry(r#"{"command": "x", "args": ["¶${userHome}/x"]}"#, "args[0]", "write `${home}`");
+    entry(r#"{"command": "x", "env": {"T": "¶${input:token}"}}"#, "env.T", "`${secret:NAME}`");
+    entry(r#"{"command": "x", "args": ["$$ $ ¶${A"]}"#, "args[0]", "without a closing");
+    entry(r#"{"command": "x", "lanes": {"l": [¶"a["]}}"#, "lanes.l[0]", "pattern");
+    entry(r#"{"command": "x", "env": {¶"A=B": ""}}"#, r#"env."A=B""#, "no variable");
+    entry(r#"{"url": "http://h", "headers": {"X-A": "", ¶"x-a": ""}}"#, "headers.x-a", "duplicate header");
+    entry(r#"{"command": "x", "idleStopSeconds": ¶1.5}"#, "idleStopSeconds", "whole number from 0 to 604800");
+    entry(r#"{"command": "x", "disabled": true, ¶"enabled": true}"#, "enabled", "contradicts");
 }
 
 #[test]
@@ -160,7 +175,10 @@ fn keys_of_other_hosts_are_mapped_or_told() {
     check(r#"{"command": "x", "headers": {}}"#, &[("headers", "no `url`")]);
     check(r#"{"command": "~/x"}"#, &[("command", "${home}")]);
     check(r#"{"command": "x", "env": {"T": "${secret:t}"}}"#, &[("env.T", "not available yet")]);
-    assert_eq!(check(r#"{"type": "sse", "url": "http://h"}"#, &[("type", "not supported yet")]).launch.transport(), "sse");
+    assert_eq!(
+        check(r#"{"type": "sse", "url": "http://h"}"#, &[("type", "not supported yet")]).launch.transport(),
+        "sse"
+    );
 }
 
 #[test]
@@ -198,4 +216,25 @@ fn problems_are_printed_like_a_compiler_does() {
         message: "must be".into(),
     };
     assert_eq!(problem.to_string(), "/x/c.jsonc:3:7: hub.port: must be");
+}
+
+#[test]
+fn a_config_of_later_times_is_refused_for_its_policy_alone() {
+    let text = r#"{
+  "mcpServers": {
+    "github": { "url": "https://mcp.example.com/mcp", "headers": { "Authorization": "Bearer ${secret:github}" } },
+    "notes": { "command": "notes-mcp", "env": { "TOKEN": "${secret:notes}" } },
+  },
+  "policy": {
+    "default": "auto",
+    "rules": [
+      { "name": "no prod", "tools": ["*__deploy*"], "when": "args.env == 'prod'", "then": "deny", "reason": "ask" }
+    ],
+    "approval": { "holdSeconds": 45, "holdSecondsWithProgress": 45, "expireMinutes": 15 }
+  },
+}"#;
+    let found = problems(text);
+    let paths: Vec<&str> = found.iter().map(|problem| problem.key_path.as_str()).collect();
+    assert_eq!(paths, ["policy.default", "policy.rules", "policy.approval"]);
+    assert!(found.iter().all(|problem| problem.message.contains("not enforced yet")));
 }

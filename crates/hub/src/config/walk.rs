@@ -22,8 +22,7 @@ pub(super) struct Walked<'a> {
 
 /// Walks the whole file. The value is an object in any case.
 pub(super) fn walk<'a>(source: &'a Source<'a>, root: &Node<'_>, schema: &Value) -> (Walked<'a>, Value) {
-    let mut walked =
-        Walked { source, problems: Vec::new(), warnings: Vec::new(), offsets: FxHashMap::default() };
+    let mut walked = Walked { source, problems: Vec::new(), warnings: Vec::new(), offsets: FxHashMap::default() };
     let value = walked.node(root, schema, "").unwrap_or_else(|| Value::Object(Map::new()));
     (walked, value)
 }
@@ -269,7 +268,7 @@ fn name_of(node: &Node<'_>) -> &'static str {
 }
 
 /// A part that nobody looks into; only its presence counts.
-fn any(node: &Node<'_>) -> Value {
+pub(super) fn any(node: &Node<'_>) -> Value {
     match node {
         Node::StringLit(text) => text.value.as_ref().into(),
         Node::NumberLit(number) => number.value.parse().map_or(Value::Null, Value::Number),
