@@ -112,7 +112,7 @@ fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> 
     documents::remove(&places.run.join("stopped"));
     let server_logs = Logs::open(&places.logs()).map_err(system("the logs cannot be written"))?;
     let hub_log = logs::begin(server_logs.hub());
-    documents::defaults(places).map_err(system("the default config cannot be written"))?;
+    hub::config::prepare(places).map_err(system("the default config cannot be written"))?;
     let prepared = prepare(&places.config, &places.home)?;
     for warning in &prepared.warnings {
         tracing::warn!(%warning, "config");

@@ -6,7 +6,7 @@ mod batch;
 mod conn;
 mod reply;
 
-pub use attach::{Attach, Attached};
+pub use attach::{Attach, Attached, Hello};
 
 use conn::Conn;
 use frame::LineBuf;

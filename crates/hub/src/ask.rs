@@ -129,7 +129,7 @@ enum Judged {
 fn judge(raw: Option<&Bytes>, compiled: &Compiled, effort: Effort) -> Judged {
     let mut arguments = match Arguments::read(raw.map(|raw| &raw[..])) {
         Ok(arguments) => arguments,
-        Err(problem) => return Judged::Unfit(vec![problem]),
+        Err(unfit) => return Judged::Unfit(unfit.into_problems()),
     };
     match arguments.check(compiled, effort) {
         Ok(()) => {

@@ -1,13 +1,13 @@
 //! The desk: the thread behind the person's door, which also watches the config file. Nothing of a call passes here.
 
 use control::{ControlParts, Door, LogSource};
-use hub::config::{self, Places};
+use hub::config::{ConfigWatch, Places};
 use hub::operate::OperatorHandle;
 use hub::tokens::Tokens;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 /// The running desk.
 pub(super) struct Desk {
@@ -49,14 +49,13 @@ pub(super) fn start(
                 Err(error) => return drop(open.send(Err(error))),
             };
             drop(open.send(Ok(())));
-            let (changed, mut changes) = mpsc::channel(1);
             // Without a watcher a person can still say `callgate server …`, which reloads.
-            let watching = config::watch(&file, move || drop(changed.try_send(())));
-            if let Err(error) = &watching {
-                tracing::warn!(%error, "the config file is not watched");
-            }
+            let mut watch = ConfigWatch::new(&file)
+                .inspect_err(|error| tracing::warn!(%error, "the config file is not watched"))
+                .ok();
             let reloads = async {
-                while changes.recv().await.is_some() {
+                while let Some(watch) = &mut watch {
+                    watch.changed().await;
                     match hub.reload().await {
                         Ok(report) if report.problems.is_empty() => tracing::info!(?report, "config applied"),
                         Ok(report) => tracing::warn!(problems = ?report.problems, "config refused"),

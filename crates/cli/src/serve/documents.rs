@@ -1,7 +1,7 @@
 //! The small files a running hub leaves for others: endpoint.json, hub.json, the token, a first config.
 
 use super::folder;
-use hub::config::{self, Places};
+use hub::config::Places;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -21,22 +21,6 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 pub(super) fn remove(path: &Path) {
     // What cannot be removed is replaced or refused where it is used.
     let _ = std::fs::remove_file(path);
-}
-
-/// Writes a commented config where there is none, and the schema beside it.
-pub(super) fn defaults(places: &Places) -> io::Result<()> {
-    if !places.config.exists() {
-        write(&places.config, config::DEFAULT_CONFIG)?;
-    }
-    let schema = config::json_schema();
-    if std::fs::read_to_string(places.schema()).is_ok_and(|text| text == schema) {
-        return Ok(());
-    }
-    // Only an editor's help: a config folder that cannot be written must not keep the hub from running.
-    if let Err(error) = write(&places.schema(), &schema) {
-        tracing::warn!(%error, "the config's schema could not be written");
-    }
-    Ok(())
 }
 
 /// The agents' default token; made at the first start.
