@@ -52,8 +52,9 @@ impl Record {
     /// Begins a call's record.
     pub(crate) fn begin(seat: &SeatCore, backend: &Backend, about: About, received: Instant) -> Record {
         let audit = &seat.core.ledger;
+        let call = audit.ledger.borrow_mut().next_call();
         Record {
-            call: audit.ledger.borrow_mut().next_call(),
+            call,
             at_ms: millis(SystemTime::now()),
             client: seat.subject.clone(),
             server: backend.subject(audit),

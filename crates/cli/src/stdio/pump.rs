@@ -141,9 +141,13 @@ impl<'a> Pump<'a> {
     fn settle(&mut self, host_out: BorrowedFd<'_>) -> io::Result<()> {
         // It may have piped its requests in and now waits for the answers: they are read until none is open.
         let deadline = Instant::now() + Duration::from_secs(10);
-        while !(self.open.is_empty() && self.to_host.is_empty()) && self.hub.is_some() && Instant::now() < deadline {
+        while !(self.open.is_empty() && self.to_host.is_empty()) && Instant::now() < deadline {
             self.say_hub();
-            let Some(hub) = self.hub.take() else { break };
+            let Some(hub) = self.hub.take() else {
+                // What the loss of the hub made of the open ones.
+                let _ = write_some(host_out, &mut self.to_host);
+                break;
+            };
             let waits = if self.to_host.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
             let hub_waits = if self.to_hub.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
             let mut fds = [PollFd::new(&hub, hub_waits), PollFd::from_borrowed_fd(host_out, waits)];
