@@ -156,5 +156,6 @@ impl Hub {
 
 /// The entry of a sample server in a config.
 pub fn sample(args: &[&str]) -> Value {
-    json!({ "command": binary("callgate"), "args": [&["sample-server"], args].concat() })
+    let args = [&["sample-server"], args].concat();
+    json!({ "command": binary("callgate"), "args": args })
 }

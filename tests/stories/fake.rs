@@ -5,5 +5,6 @@ use serde_json::{Value, json};
 /// An entry that starts `fake.py` with these arguments.
 pub fn fake(args: &[&str]) -> Value {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/stories/fake.py");
-    json!({ "command": "python3", "args": [&[script], args].concat() })
+    let args = [&[script], args].concat();
+    json!({ "command": "python3", "args": args })
 }
