@@ -1,1 +1,3 @@
 //! Door for agents: MCP over socket and HTTP.
+
+pub mod http;
