@@ -169,10 +169,15 @@ impl Reply for Answerer {
     }
 
     fn log(&mut self, level: Level, params: &Bytes) {
-        if self.call.over.get() || self.origin.level.get().is_none_or(|least| level < least) {
-            return;
+        let wanted = match (self.origin.version.era(), self.origin.level.get()) {
+            (_, Some(least)) => level >= least,
+            // A legacy client that has said nothing gets what servers say by default.
+            (Era::Legacy, None) => level >= Level::Info,
+            (Era::Modern, None) => false,
+        };
+        if wanted && !self.call.over.get() {
+            self.call.delivery.note(&log_notice(params));
         }
-        self.call.delivery.note(&log_notice(params));
     }
 
     fn done(self: Box<Self>, answer: Answer) {

@@ -18,9 +18,6 @@ use tokio::time::Instant;
 use wire::era::{Out, legacy_host, modern_host};
 use wire::http::server::{self, Head, Responder};
 
-/// A client that has said nothing about log levels gets what servers say by default.
-const DEFAULT_LEVEL: Level = Level::Info;
-
 /// A single message.
 pub fn message(door: &Door, post: Post, message: &Message) {
     let frame = &message.frame;
@@ -116,8 +113,6 @@ fn initialize(door: &Door, post: Post, frame: &Frame) {
     let Ok(place) = door.join(&post.caller, outbox.clone()) else {
         return post.responder.send(Refusal::Path.into());
     };
-    origin.level.set(Some(DEFAULT_LEVEL));
-    place.set_level(Some(DEFAULT_LEVEL));
     let about = place.describe();
     let out = legacy_host::initialized(
         origin.version,

@@ -26,7 +26,7 @@ fn a_session_from_beginning_to_end() {
         let level = |id: &str, level: &str| rpc(id, "logging/setLevel", &format!(r#"{{"level":"{level}"}}"#));
         assert_eq!(in_session(&rig, &session, level("3", "error")).send(&rig).await.json()["result"], json!({}));
         assert_eq!(in_session(&rig, &session, level("4", "loud")).send(&rig).await.code(), -32602);
-        assert_eq!(*rig.hub.levels.borrow(), [Some(frame::Level::Info), Some(frame::Level::Error)]);
+        assert_eq!(*rig.hub.levels.borrow(), [Some(frame::Level::Error)]);
         let res = in_session(&rig, &session, rpc("5", "tools/list", "{}")).send(&rig).await;
         assert_eq!(res.json()["result"], json!({"tools":[]}));
         // Errors of a legacy session ride on 200.
