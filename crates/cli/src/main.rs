@@ -1,3 +1,23 @@
-//! The callgate binary.
+//! The callgate binary: the hub, the adapter that hosts launch, the guard of the servers, and the command line.
+//! What hosts and the hub launch by themselves (`stdio`, `guard`) is told apart first, before anything is parsed.
 
-fn main() {}
+mod args;
+mod commands;
+mod serve;
+mod show;
+mod stdio;
+
+use args::Stdio;
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let verb = std::env::args_os().nth(1);
+    match verb.as_deref().and_then(std::ffi::OsStr::to_str) {
+        // The adapter's arguments alone: the whole command tree costs more than the adapter has time for.
+        Some("stdio") => stdio::run(Stdio::parse_from(std::env::args_os().skip(1))),
+        Some("guard") => upstream::guard::run(),
+        Some("sample-server") => sample_server::run(),
+        _ => commands::run(),
+    }
+}

@@ -1,1 +1,37 @@
-//! Door for the person: serves the operations on a local socket.
+//! Door for the person: serves the closed list of `operator` on a local socket, over HTTP/1.1.
+//! Never on a TCP port, never to another user, never with an agent's token; knows nothing of MCP.
+
+mod accept;
+mod events;
+mod logs;
+mod operations;
+mod problems;
+mod routes;
+mod socket;
+mod views;
+
+#[cfg(test)]
+mod tests;
+
+pub use accept::serve;
+pub use operations::{config_paths, config_report};
+pub use logs::{LogLines, LogOf, LogSource};
+pub use socket::Door;
+
+use hub::config::Places;
+use hub::operate::OperatorHandle;
+use hub::tokens::Tokens;
+use std::sync::Arc;
+
+/// What the door needs.
+#[derive(Clone)]
+pub struct ControlParts {
+    /// The person's handle of the hub.
+    pub hub: OperatorHandle,
+    /// The logs.
+    pub logs: Arc<dyn LogSource>,
+    /// The tokens of HTTP clients.
+    pub tokens: Arc<Tokens>,
+    /// Where everything is.
+    pub places: Places,
+}

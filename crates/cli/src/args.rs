@@ -1,0 +1,274 @@
+//! What can be typed. Declarations only: each command's work is in its own module.
+
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// One local hub in front of all MCP servers: configure a server once, use it from every host.
+#[derive(Debug, Parser)]
+#[command(name = "callgate", version, arg_required_else_help = false, disable_help_subcommand = true, max_term_width = 100)]
+pub struct Cli {
+    /// Where and how.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// For every command.
+#[derive(Clone, Debug, Args)]
+pub struct Globals {
+    /// Print JSON: one document, or one per line for streams
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Config file to use
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the hub in the foreground
+    Serve(Serve),
+    /// Stop the hub
+    Stop,
+    /// The endpoint that a host launches; attaches to the hub, starts one if none runs
+    Stdio(Stdio),
+    /// Show the hub, its servers and the attached hosts
+    Status,
+    /// List and change servers
+    #[command(subcommand, arg_required_else_help = true)]
+    Server(Server),
+    /// See and call tools
+    #[command(subcommand, arg_required_else_help = true)]
+    Tool(Tool),
+    /// Tokens of HTTP clients
+    #[command(subcommand, arg_required_else_help = true)]
+    Token(Token),
+    /// Show the hub's own log
+    Logs(LogRange),
+    /// Check and find the config
+    #[command(subcommand, arg_required_else_help = true)]
+    Config(Config),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Owns the servers' processes
+    #[command(hide = true)]
+    Guard,
+    /// A small MCP server for trying things out
+    #[command(hide = true)]
+    SampleServer,
+}
+
+/// `callgate serve`
+#[derive(Clone, Debug, Args)]
+pub struct Serve {
+    /// Port for HTTP hosts, instead of the one that is configured or was chosen before
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+    /// Started by an adapter: in a session of its own
+    #[arg(long, hide = true)]
+    pub detached: bool,
+}
+
+/// `callgate stdio`
+#[derive(Clone, Debug, Parser)]
+#[command(name = "callgate stdio", about = "The endpoint that a host launches")]
+pub struct Stdio {
+    /// Name of the host, as policy and logs know it
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Show only the tools of this profile
+    #[arg(long, value_name = "PROFILE", conflicts_with = "server")]
+    pub profile: Option<String>,
+    /// Show only this server, under its own names
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Config file for a hub that is started by this
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+}
+
+/// `callgate server …`
+#[derive(Debug, Subcommand)]
+pub enum Server {
+    /// List the servers
+    List,
+    /// Show one server in full
+    Show(ServerName),
+    /// Add a server to the config
+    Add(Add),
+    /// Remove a server from the config
+    Remove(ServerName),
+    /// Switch a server on in the config
+    Enable(ServerName),
+    /// Switch a server off in the config
+    Disable(ServerName),
+    /// Start a server now
+    Start(ServerName),
+    /// Stop a server until it is started again
+    Stop(ServerName),
+    /// Stop and start a server
+    Restart(ServerName),
+    /// Show what a server wrote to its stderr
+    Logs {
+        /// Name of the server
+        name: String,
+        /// Which lines.
+        #[command(flatten)]
+        range: LogRange,
+    },
+}
+
+/// Names a server.
+#[derive(Clone, Debug, Args)]
+pub struct ServerName {
+    /// Name of the server, as in the config
+    pub name: String,
+}
+
+/// `callgate server add`
+#[derive(Clone, Debug, Args)]
+#[command(
+    group(ArgGroup::new("what").required(true).args(["command", "url", "json_entry"])),
+    after_help = "Examples:\n  callgate server add files -- npx -y @modelcontextprotocol/server-filesystem ~/work\n  \
+                  callgate server add github --url https://mcp.example.com/mcp --header 'Authorization=Bearer ${env:TOKEN}'\n  \
+                  pbpaste | callgate server add --json-entry"
+)]
+pub struct Add {
+    /// Name of the new server; may be left out when a pasted block names it
+    #[arg(required_unless_present = "json_entry")]
+    pub name: Option<String>,
+    /// Address of a server that runs elsewhere
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    pub url: Option<String>,
+    /// Variable for the command; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, requires = "command")]
+    pub env: Vec<(String, String)>,
+    /// Header for the address; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, requires = "url")]
+    pub header: Vec<(String, String)>,
+    /// Working folder of the command
+    #[arg(long, value_name = "FOLDER", requires = "command", value_hint = ValueHint::DirPath)]
+    pub cwd: Option<String>,
+    /// Read a pasted entry, or a whole `mcpServers` block, from stdin
+    #[arg(long)]
+    pub json_entry: bool,
+    /// The command that starts the server, and its arguments
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<String>,
+}
+
+/// `callgate tool …`
+#[derive(Debug, Subcommand)]
+pub enum Tool {
+    /// List the tools
+    List {
+        /// Only those of this server
+        #[arg(long, value_name = "SERVER")]
+        server: Option<String>,
+    },
+    /// Show one tool with its definition
+    Show {
+        /// Name of the tool
+        name: String,
+    },
+    /// Call a tool, on the same road as any agent
+    Call {
+        /// Name of the tool
+        name: String,
+        /// The arguments as a JSON object, or - to read them from stdin
+        #[arg(value_name = "JSON")]
+        arguments: Option<String>,
+    },
+}
+
+/// `callgate token …`
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token for an HTTP client and print it, once
+    Add(TokenName),
+    /// List the tokens by name
+    List,
+    /// Make a token worthless
+    Remove(TokenName),
+}
+
+/// Names a token.
+#[derive(Clone, Debug, Args)]
+pub struct TokenName {
+    /// Name of the client
+    pub name: String,
+}
+
+/// Which lines of a log.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LogRange {
+    /// Go on with every new line
+    #[arg(short, long)]
+    pub follow: bool,
+    /// How many of the last lines
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(..=10_000))]
+    pub lines: u32,
+}
+
+/// `callgate config …`
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// Check the config file; works without a hub
+    Check,
+    /// Print where the config file is
+    Path,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.into(), value.into())),
+        _ => Err("must look like KEY=VALUE".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declarations_hold_together() {
+        Cli::command().debug_assert();
+        Stdio::command().debug_assert();
+    }
+
+    fn check(line: &str, good: bool) {
+        let parsed = Cli::try_parse_from(line.split(' '));
+        assert_eq!(parsed.is_ok(), good, "{line}: {parsed:?}");
+    }
+
+    #[test]
+    fn what_can_be_typed() {
+        check("callgate", true);
+        check("callgate status --json", true);
+        check("callgate --json server list", true);
+        check("callgate server add a -- npx -y b --json", true);
+        check("callgate server add a --url http://h/mcp --header A=b", true);
+        check("callgate server add --json-entry", true);
+        check("callgate server add a --json-entry", true);
+        check("callgate server add a", false);
+        check("callgate server add -- npx", false);
+        check("callgate server add a --url http://h --env A=b", false);
+        check("callgate server add a --url http://h -- npx", false);
+        check("callgate server add a --env =b -- npx", false);
+        check("callgate server logs a -f -n 5", true);
+        check("callgate server logs a -n 10001", false);
+        check("callgate tool call a {}", true);
+        check("callgate tool call a -", true);
+        check("callgate stdio --profile a --server b", false);
+        check("callgate serve --port 70000", false);
+        check("callgate nonsense", false);
+    }
+}

@@ -1,0 +1,120 @@
+//! How a command ends: the exit codes of the interface, and what is said on stderr when it was not done.
+
+use crate::args::Globals;
+use crate::show::json;
+use hub::config::PlaceError;
+use operator::visible::escape_lines;
+use operator::{ClientError, Problem};
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Exit codes (interface.md 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// It failed.
+    Failed = 1,
+    /// Wrong usage or bad config.
+    Usage = 2,
+    /// No hub is running.
+    NoHub = 3,
+    /// Refused by policy or a person.
+    Refused = 4,
+    /// It waits for a person.
+    Pending = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Why a command was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The hub did not do it, or there is none.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// It is not known where the hub would be.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// What was typed makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// Nobody reads any more: no fault of ours.
+    #[error("stdout is closed")]
+    Closed,
+    /// The system failed.
+    #[error("{what}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl Fault {
+    /// The system failed while we did `what`.
+    pub fn io(what: &'static str, source: io::Error) -> Fault {
+        match source.kind() {
+            io::ErrorKind::BrokenPipe => Fault::Closed,
+            _ => Fault::Io { what, source },
+        }
+    }
+
+    /// The exit code.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Fault::Closed => Exit::Done,
+            Fault::Usage(_) => Exit::Usage,
+            Fault::Client(ClientError::NoHub { .. }) => Exit::NoHub,
+            Fault::Client(ClientError::Refused(problem)) => match problem.code.as_str() {
+                "bad_input" | "bad_config" | "bad_arguments" => Exit::Usage,
+                "denied" | "approval_expired" | "definition_changed" | "quarantined" => Exit::Refused,
+                _ => Exit::Failed,
+            },
+            Fault::Client(_) | Fault::Place(_) | Fault::Io { .. } => Exit::Failed,
+        }
+    }
+
+    /// The same in the form that the hub uses for errors.
+    pub fn problem(&self) -> Problem {
+        let mut message = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            message.push_str(&format!(": {error}"));
+            cause = error.source();
+        }
+        match self {
+            Fault::Client(ClientError::Refused(problem)) => problem.clone(),
+            Fault::Client(ClientError::NoHub { .. }) => Problem::new("no_hub", message).next("callgate serve"),
+            Fault::Client(ClientError::Untrusted { .. }) => Problem::new("untrusted", message),
+            Fault::Client(ClientError::Silent(_)) => Problem::new("silent", message).next("callgate logs"),
+            Fault::Client(_) => Problem::new("broken", message),
+            Fault::Usage(_) => Problem::new("usage", message).next("callgate --help"),
+            Fault::Place(_) | Fault::Io { .. } | Fault::Closed => Problem::new("io", message),
+        }
+    }
+
+    /// Says it on stderr and gives the exit code.
+    pub fn report(&self, globals: &Globals) -> ExitCode {
+        if !matches!(self, Fault::Closed) {
+            // Where stderr is closed too there is nobody to tell.
+            let _ = io::stderr().write_all(self.text(globals).as_bytes());
+        }
+        self.exit().into()
+    }
+
+    fn text(&self, globals: &Globals) -> String {
+        let problem = self.problem();
+        if globals.json {
+            return json::visible(&serde_json::to_string(&problem).unwrap_or_default()) + "\n";
+        }
+        let next = problem.next.map(|next| format!("; next:  {next}")).unwrap_or_default();
+        format!("callgate: {}{}\n", escape_lines(&problem.message), escape_lines(&next))
+    }
+}

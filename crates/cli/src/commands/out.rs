@@ -1,0 +1,84 @@
+//! Where results are written: JSON or text, with or without a terminal.
+
+use super::fault::{Exit, Fault};
+use crate::args::Globals;
+use crate::show::json;
+use crate::show::screen::{Colour, Screen};
+use serde::Serialize;
+use std::io::{self, IsTerminal, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The form of results.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Json,
+    Text,
+}
+
+/// Where results go.
+#[derive(Clone, Copy, Debug)]
+pub struct Out {
+    form: Form,
+    screen: Screen,
+}
+
+impl Out {
+    /// The stdout of this process.
+    pub fn of_process(globals: &Globals) -> Out {
+        let form = if globals.json { Form::Json } else { Form::Text };
+        let width = terminal_width();
+        let wanted = width.is_some() && unset("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let colour = if wanted { Colour::Ansi } else { Colour::Never };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        Out { form, screen: Screen { width, colour, now_ms } }
+    }
+
+    /// One document, or its text for people.
+    pub fn document<T: Serialize>(&self, words: &T, text: impl FnOnce(&Screen) -> String) -> Result<Exit, Fault> {
+        match self.form {
+            Form::Text => self.text(&text(&self.screen))?,
+            Form::Json if self.screen.width.is_some() => self.text(&(json::pretty(&encoded(words)?) + "\n"))?,
+            Form::Json => self.text(&(json::visible(&encoded(words)?) + "\n"))?,
+        }
+        Ok(Exit::Done)
+    }
+
+    /// One line of a stream.
+    pub fn line<T: Serialize>(&self, words: &T, text: impl FnOnce() -> String) -> Result<(), Fault> {
+        match self.form {
+            Form::Text => self.text(&text()),
+            Form::Json => self.text(&(json::visible(&encoded(words)?) + "\n")),
+        }
+    }
+
+    /// Writes text as it is, at once.
+    pub fn text(&self, text: &str) -> Result<(), Fault> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|cause| Fault::io("cannot write to stdout", cause))
+    }
+
+    /// A word beside the result, for people only.
+    pub fn aside(&self, text: &str) {
+        if let Form::Text = self.form {
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+}
+
+fn encoded<T: Serialize>(words: &T) -> Result<String, Fault> {
+    serde_json::to_string(words).map_err(|cause| Fault::io("cannot write JSON", cause.into()))
+}
+
+fn unset(name: &str) -> bool {
+    std::env::var_os(name).is_none_or(|value| value.is_empty())
+}
+
+fn terminal_width() -> Option<usize> {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(&stdout).map_or(0, |size| usize::from(size.ws_col));
+    Some(if size == 0 { 80 } else { size })
+}

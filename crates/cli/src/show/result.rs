@@ -1,0 +1,52 @@
+//! The result of a call for people: texts as texts, everything else by kind and size.
+
+use super::json;
+use super::screen::{Ink, Screen};
+use operator::visible::{escape, escape_lines};
+use operator::words::{CallOutcome, CallResult};
+use serde_json::Value;
+
+/// What the tool, the server or the hub answered.
+pub fn result(result: &CallResult, screen: &Screen) -> String {
+    let Ok(body) = serde_json::from_str::<Value>(result.body.get()) else { return json::pretty(result.body.get()) + "\n" };
+    if result.outcome == CallOutcome::RpcError {
+        let message = body["message"].as_str().unwrap_or_default();
+        return format!("{} {}\n", screen.paint(Ink::Bad, &format!("error {}", body["code"])), escape_lines(message));
+    }
+    let blocks = body["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut out = String::new();
+    for block in blocks {
+        out.push_str(&self::block(block, screen));
+    }
+    // The structure repeats the text in most tools; it is the answer only where there is no text.
+    if out.is_empty()
+        && let Some(structure) = body.get("structuredContent")
+    {
+        out = json::pretty(&structure.to_string()) + "\n";
+    }
+    if out.is_empty() {
+        return screen.paint(Ink::Faint, "The tool answered nothing.") + "\n";
+    }
+    out
+}
+
+fn block(block: &Value, screen: &Screen) -> String {
+    let word = |key: &str| escape(block[key].as_str().unwrap_or_default()).into_owned();
+    let note = |text: String| screen.paint(Ink::Faint, &format!("[{text}]")) + "\n";
+    match block["type"].as_str().unwrap_or_default() {
+        "text" => {
+            let text = escape_lines(block["text"].as_str().unwrap_or_default()).into_owned();
+            if text.ends_with('\n') { text } else { text + "\n" }
+        }
+        kind @ ("image" | "audio") => {
+            let bytes = block["data"].as_str().unwrap_or_default().len() / 4 * 3;
+            note(format!("{kind} {}, {bytes} bytes", word("mimeType")))
+        }
+        "resource_link" => note(format!("resource {}", word("uri"))),
+        "resource" => match block["resource"]["text"].as_str() {
+            Some(text) => format!("{}\n", escape_lines(text)),
+            None => note(format!("resource {}", escape(block["resource"]["uri"].as_str().unwrap_or_default()))),
+        },
+        other => note(escape(other).into_owned()),
+    }
+}

@@ -1,0 +1,162 @@
+//! Servers for people.
+
+use super::screen::{Ink, Screen, columns};
+use super::table::{Cell, Table};
+use super::when;
+use operator::visible::{escape, escape_lines};
+use operator::words::{ConfigChange, Server, ServerDetail, ServerState};
+
+/// Symbol and ink of a state.
+pub fn state(state: ServerState) -> (Ink, String) {
+    let (ink, symbol) = match state {
+        ServerState::Ready => (Ink::Good, "●"),
+        ServerState::Starting => (Ink::Warm, "◐"),
+        ServerState::Installing => (Ink::Warm, "↓"),
+        ServerState::Failing => (Ink::Bad, "✗"),
+        ServerState::Stopped => (Ink::Faint, "○"),
+        ServerState::Disabled => (Ink::Faint, "–"),
+    };
+    (ink, format!("{symbol} {}", state.as_str()))
+}
+
+/// The list, or what to do about an empty one.
+pub fn list(servers: &[Server], screen: &Screen) -> String {
+    if servers.is_empty() {
+        return "No servers yet. Add one:  callgate server add NAME -- COMMAND ARGS…\n".into();
+    }
+    table(servers).draw(screen, 0)
+}
+
+/// The list as a table.
+pub fn table(servers: &[Server]) -> Table {
+    let mut table = Table::new(&["NAME", "STATE", ">TOOLS", ">RESOURCES", ">PROMPTS", ">RESTARTS", "OVER", "NOTE"]);
+    for server in servers {
+        let (ink, word) = state(server.state);
+        table.row([
+            Cell::new(Ink::Bold, &server.name),
+            Cell::new(ink, &word),
+            count(server.tools),
+            count(server.resources),
+            count(server.prompts),
+            count(server.restarts),
+            Cell::new(Ink::Faint, server.transport.as_str()),
+            Cell::new(Ink::Faint, server.reason.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table
+}
+
+fn count(number: u32) -> Cell {
+    match number {
+        0 => "".into(),
+        number => number.to_string().into(),
+    }
+}
+
+/// What an action has made of a server, in one line.
+pub fn acted(server: &Server, screen: &Screen) -> String {
+    let (ink, word) = state(server.state);
+    let mut line = format!("{} {}", screen.paint(Ink::Bold, &escape(&server.name)), screen.paint(ink, &word));
+    if server.state == ServerState::Ready {
+        line.push_str(&format!("  {}", screen.paint(Ink::Faint, &catalog(server))));
+    }
+    if let Some(reason) = &server.reason {
+        line.push_str(&format!("  {}", screen.paint(Ink::Faint, &escape(reason))));
+    }
+    line + "\n"
+}
+
+fn catalog(server: &Server) -> String {
+    let part = |number: u32, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
+    [part(server.tools, "tool"), part(server.resources, "resource"), part(server.prompts, "prompt")].join(", ")
+}
+
+/// Everything about one server.
+pub fn detail(detail: &ServerDetail, screen: &Screen) -> String {
+    let server = &detail.server;
+    let (ink, word) = state(server.state);
+    let since = when::lasting(server.since_ms, screen.now_ms);
+    let mut out = format!(
+        "{}  {}  {}\n",
+        screen.paint(Ink::Bold, &escape(&server.name)),
+        screen.paint(ink, &word),
+        screen.paint(Ink::Faint, &format!("for {since}"))
+    );
+    let mut fields = Fields { screen, out: &mut out };
+    fields.some("reason", server.reason.as_deref());
+    fields.put("launch", &detail.launch.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+    fields.some("program", detail.program.as_deref());
+    let over = [Some(server.transport.as_str().to_owned()), server.version.clone(), server.pid.map(|pid| format!("pid {pid}"))];
+    fields.put("over", &over.into_iter().flatten().collect::<Vec<_>>().join(" · "));
+    fields.put("catalog", &catalog(server));
+    fields.put("calls", &format!("{} running, {} waiting", detail.running, detail.queued));
+    if server.restarts > 0 {
+        fields.put("restarts", &server.restarts.to_string());
+    }
+    if !detail.env_names.is_empty() {
+        fields.put("variables", &detail.env_names.join(" "));
+    }
+    let odd = [(detail.noise_lines, "lines of noise on stdout"), (detail.stray_answers, "answers nobody asked for")];
+    let odd: Vec<String> = odd.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if !odd.is_empty() {
+        fields.put("oddities", &odd.join(", "));
+    }
+    fields.some("log", detail.log_file.as_deref());
+    section(&mut out, screen, "Findings", &detail.findings);
+    section(&mut out, screen, "Last words on stderr", &detail.stderr_tail);
+    out
+}
+
+/// A word of a command line as one would type it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=@,+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+fn section(out: &mut String, screen: &Screen, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", screen.paint(Ink::Bold, title)));
+    for line in lines {
+        out.push_str(&format!("  {}\n", screen.line(2, line)));
+    }
+}
+
+/// Labelled lines, one under the other.
+pub struct Fields<'a> {
+    /// The surface.
+    pub screen: &'a Screen,
+    /// Where they are written.
+    pub out: &'a mut String,
+}
+
+impl Fields<'_> {
+    /// One field; further lines of a long text stand under the first.
+    pub fn put(&mut self, label: &str, text: &str) {
+        const LABEL: usize = 12;
+        let space = " ".repeat(LABEL - columns(label).min(LABEL));
+        let label = self.screen.paint(Ink::Faint, label);
+        let under = format!("\n  {}", " ".repeat(LABEL));
+        let text = escape_lines(text).trim_end().replace('\n', &under);
+        self.out.push_str(&format!("  {label}{space}{text}\n"));
+    }
+    /// One field, where there is something.
+    pub fn some(&mut self, label: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.put(label, text);
+        }
+    }
+}
+
+/// What a change of the config did.
+pub fn change(change: &ConfigChange, screen: &Screen) -> String {
+    let rows = [("added", Ink::Good, &change.added), ("removed", Ink::Warm, &change.removed), ("changed", Ink::Warm, &change.changed)];
+    let mut out = String::new();
+    for (word, ink, names) in rows {
+        for name in names {
+            out.push_str(&format!("{} {}\n", screen.paint(ink, word), screen.paint(Ink::Bold, &escape(name))));
+        }
+    }
+    if out.is_empty() { "Nothing changed.\n".into() } else { out }
+}

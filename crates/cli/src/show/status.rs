@@ -1,0 +1,65 @@
+//! The hub at a glance.
+
+use super::screen::{Ink, Screen};
+use super::servers::{self, Fields};
+use super::table::{Cell, Table};
+use super::when;
+use operator::visible::escape;
+use operator::words::{Attached, Status};
+
+/// The hub, its servers and the attached hosts.
+pub fn status(status: &Status, screen: &Screen) -> String {
+    let up = when::lasting(status.started_ms, screen.now_ms);
+    let mut out = format!(
+        "{} {} {}\n",
+        screen.paint(Ink::Good, "●"),
+        screen.paint(Ink::Bold, &format!("callgate {}", escape(&status.version))),
+        screen.paint(Ink::Faint, &format!("up {up} · pid {}", status.pid))
+    );
+    let mut fields = Fields { screen, out: &mut out };
+    match (&status.mcp_url, &status.http_problem) {
+        (Some(url), _) => fields.put("http", url),
+        (None, Some(problem)) => fields.put("http", &format!("refused: {problem}")),
+        (None, None) => fields.put("http", "off"),
+    }
+    fields.put("audit", &status.audit);
+    if !status.config_problems.is_empty() {
+        let title = "The config on disk is not applied:";
+        out.push_str(&format!("\n{}\n", screen.paint(Ink::Bad, title)));
+        for problem in &status.config_problems {
+            out.push_str(&format!("  {}\n", escape(problem)));
+        }
+    }
+    out.push_str(&heading(screen, "Servers", status.servers.len()));
+    match status.servers.len() {
+        0 => out.push_str("  none yet; add one:  callgate server add NAME -- COMMAND ARGS…\n"),
+        _ => out.push_str(&servers::table(&status.servers).draw(screen, 2)),
+    }
+    out.push_str(&heading(screen, "Hosts", status.hosts.len()));
+    match status.hosts.len() {
+        0 => out.push_str("  none attached; point one at:  callgate stdio\n"),
+        _ => out.push_str(&hosts(&status.hosts, screen)),
+    }
+    out
+}
+
+fn heading(screen: &Screen, title: &str, many: usize) -> String {
+    let number = if many == 0 { String::new() } else { format!(" {many}") };
+    format!("\n{}{}\n", screen.paint(Ink::Bold, title), screen.paint(Ink::Faint, &number))
+}
+
+fn hosts(hosts: &[Attached], screen: &Screen) -> String {
+    let mut table = Table::new(&["NAME", "OVER", "VERSION", ">CALLS", "SINCE"]);
+    for host in hosts {
+        // The mark says that the name is only the host's own word.
+        let name = if host.unverified { format!("{} (unverified)", host.name) } else { host.name.clone() };
+        table.row([
+            Cell::new(Ink::Bold, &name),
+            Cell::new(Ink::Faint, &host.transport),
+            Cell::new(Ink::Faint, host.version.as_deref().unwrap_or_default()),
+            host.calls.to_string().into(),
+            Cell::new(Ink::Faint, &when::ago(host.since_ms, screen.now_ms)),
+        ]);
+    }
+    table.draw(screen, 2)
+}

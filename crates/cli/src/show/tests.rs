@@ -1,0 +1,366 @@
+//! How it looks: with and without a terminal, long, hostile, empty and many.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::screen::{Colour, columns};
+use super::{Screen, config, logs, result, servers, status, tokens, tools};
+use operator::visible::Hidden;
+use operator::words::*;
+
+const PIPE: Screen = Screen { width: None, colour: Colour::Never, now_ms: 1_700_000_600_000 };
+
+fn terminal(width: usize) -> Screen {
+    Screen { width: Some(width), ..PIPE }
+}
+
+fn server(name: &str, state: ServerState) -> Server {
+    Server {
+        name: name.into(),
+        state,
+        reason: None,
+        transport: Transport::Stdio,
+        pid: None,
+        version: None,
+        tools: 0,
+        resources: 0,
+        prompts: 0,
+        since_ms: 1_700_000_000_000,
+        restarts: 0,
+    }
+}
+
+fn some_servers() -> Vec<Server> {
+    let long = "a-server-with-a-name-that-somebody-has-thought-about-for-a-long-time";
+    let why = "exit code 127: sh: 1: shop-mcp: not found; next try in 8 s";
+    vec![
+        Server { tools: 12, resources: 3, ..server("files", ServerState::Ready) },
+        Server { reason: Some(why.into()), restarts: 4, ..server("shop", ServerState::Failing) },
+        Server { transport: Transport::HttpChild, ..server(long, ServerState::Installing) },
+        server("old", ServerState::Disabled),
+    ]
+}
+
+/// Everything that T09 names, in one text.
+const HOSTILE: &str = "ok\u{1b}[2J\u{1b}]8;;http://evil\u{7}x\n\u{202e}gnp.\u{200b}\u{e0041}\u{9b}31m\r\u{2028}";
+
+fn check_clean(text: &str) {
+    for c in text.chars() {
+        assert!(c == '\n' || Hidden::of(c).is_none(), "{c:?} in {text}");
+    }
+}
+
+fn check_width(text: &str, width: usize) {
+    for line in text.lines() {
+        assert!(columns(line) <= width, "{} > {width}: {line}", columns(line));
+    }
+}
+
+#[test]
+fn a_list_in_a_pipe_is_whole() {
+    let expect = "\
+NAME                                                                  STATE         TOOLS  RESOURCES  RESTARTS  OVER        NOTE
+files                                                                 ● ready          12          3            stdio
+shop                                                                  ✗ failing                              4  stdio       exit code 127: sh: 1: shop-mcp: not found; next try in 8 s
+a-server-with-a-name-that-somebody-has-thought-about-for-a-long-time  ↓ installing                              http-child
+old                                                                   – disabled                                stdio
+";
+    assert_eq!(servers::list(&some_servers(), &PIPE), expect);
+}
+
+#[test]
+fn a_list_on_a_terminal_fits_it() {
+    let expect = "\
+NAME                STATE         TOOLS  RESOURCES  RESTARTS  OVER        NOTE
+files               ● ready          12          3            stdio
+shop                ✗ failing                              4  stdio       exit co…
+a-server-with-a-na… ";
+    let shown = servers::list(&some_servers(), &terminal(80));
+    check_width(&shown, 80);
+    assert_eq!(shown.lines().count(), expect.lines().count() + 1);
+    assert!(shown.contains("exit cod") && shown.contains('…'), "{shown}");
+    for width in [40, 60, 80, 120, 200] {
+        check_width(&servers::list(&some_servers(), &terminal(width)), width.max(76));
+    }
+}
+
+#[test]
+fn colour_is_only_where_it_is_wanted() {
+    let colourful = Screen { colour: Colour::Ansi, ..terminal(100) };
+    let shown = servers::list(&some_servers(), &colourful);
+    assert!(shown.contains("\u{1b}[32m● ready\u{1b}[0m"), "{shown}");
+    let plain = shown.split('\u{1b}').map(|part| part.split_once('m').map_or(part, |(_, rest)| rest));
+    let plain: String = plain.collect();
+    let expect = servers::list(&some_servers(), &terminal(100));
+    assert_eq!(plain.replace(' ', ""), expect.replace(' ', ""));
+    check_clean(&expect);
+}
+
+#[test]
+fn nothing_of_a_server_acts_on_the_terminal() {
+    let hostile = Server { reason: Some(HOSTILE.into()), version: Some(HOSTILE.into()), ..server(HOSTILE, ServerState::Ready) };
+    let texts = || vec![HOSTILE.to_owned()];
+    let detail = ServerDetail {
+        server: hostile.clone(),
+        launch: texts(),
+        env_names: texts(),
+        program: Some(HOSTILE.into()),
+        findings: texts(),
+        noise_lines: 1,
+        stray_answers: 1,
+        running: 1,
+        queued: 1,
+        stderr_tail: texts(),
+        log_file: Some(HOSTILE.into()),
+    };
+    let tool = Tool {
+        name: HOSTILE.into(),
+        server: HOSTILE.into(),
+        own_name: HOSTILE.into(),
+        description: Some(HOSTILE.into()),
+        effect: Effect::Read,
+        schema_hash: HOSTILE.into(),
+        definition_hash: HOSTILE.into(),
+        unusable: Some(HOSTILE.into()),
+    };
+    let json = serde_json::json!({ HOSTILE: HOSTILE }).to_string();
+    let definition = Raw::parse(&json).unwrap();
+    let blocks = serde_json::json!({"content": [
+        {"type": "text", "text": HOSTILE}, {"type": "image", "mimeType": HOSTILE, "data": ""},
+        {"type": "resource_link", "uri": HOSTILE}, {"type": "resource", "resource": {"uri": HOSTILE}},
+        {"type": "resource", "resource": {"uri": "x", "text": HOSTILE}}, {"type": HOSTILE},
+    ]});
+    let answer = |outcome, body: &serde_json::Value| CallResult { outcome, body: Raw::parse(&body.to_string()).unwrap() };
+    let error = serde_json::json!({"code": HOSTILE, "message": HOSTILE});
+    let structure = serde_json::json!({"structuredContent": {HOSTILE: HOSTILE}});
+    let host = Attached {
+        name: HOSTILE.into(),
+        unverified: true,
+        transport: HOSTILE.into(),
+        version: Some(HOSTILE.into()),
+        since_ms: 0,
+        calls: 1,
+    };
+    let hub = Status {
+        pid: 1,
+        version: HOSTILE.into(),
+        started_ms: 0,
+        mcp_url: Some(HOSTILE.into()),
+        http_problem: None,
+        config_problems: texts(),
+        servers: vec![hostile.clone()],
+        hosts: vec![host],
+        audit: HOSTILE.into(),
+    };
+    let problem = ConfigProblem { file: HOSTILE.into(), line: 1, column: 1, key: HOSTILE.into(), message: HOSTILE.into(), server: None };
+    let report = ConfigReport { file: HOSTILE.into(), servers: texts(), errors: vec![problem.clone()], warnings: vec![problem] };
+    let change = ConfigChange { added: texts(), removed: texts(), changed: texts(), problems: texts() };
+    for screen in [PIPE, terminal(60)] {
+        check_clean(&servers::list(std::slice::from_ref(&hostile), &screen));
+        check_clean(&servers::acted(&hostile, &screen));
+        check_clean(&servers::detail(&detail, &screen));
+        check_clean(&servers::change(&change, &screen));
+        check_clean(&status::status(&hub, &screen));
+        check_clean(&tools::list(std::slice::from_ref(&tool), &screen));
+        check_clean(&tools::detail(&ToolDetail { tool: tool.clone(), definition: definition.clone() }, &screen));
+        check_clean(&result::result(&answer(CallOutcome::Done, &blocks), &screen));
+        check_clean(&result::result(&answer(CallOutcome::Done, &structure), &screen));
+        check_clean(&result::result(&answer(CallOutcome::RpcError, &error), &screen));
+        check_clean(&tokens::list(&[Token { name: HOSTILE.into(), created_ms: 0 }], &screen));
+        check_clean(&config::report(&report, &screen));
+        check_clean(&logs::line(&LogLine { text: HOSTILE.into() }));
+    }
+    // A line feed in a name must not begin a line of its own, which could look like another server.
+    assert_eq!(servers::list(&[hostile], &PIPE).lines().count(), 2);
+}
+
+#[test]
+fn the_status_of_a_quiet_hub() {
+    let hub = Status {
+        pid: 4711,
+        version: "0.1.0".into(),
+        started_ms: 1_700_000_000_000,
+        mcp_url: Some("http://127.0.0.1:41234/mcp".into()),
+        http_problem: None,
+        config_problems: vec![],
+        servers: vec![],
+        hosts: vec![],
+        audit: "ok".into(),
+    };
+    let expect = "\
+● callgate 0.1.0 up 10 min · pid 4711
+  http        http://127.0.0.1:41234/mcp
+  audit       ok
+
+Servers
+  none yet; add one:  callgate server add NAME -- COMMAND ARGS…
+
+Hosts
+  none attached; point one at:  callgate stdio
+";
+    assert_eq!(status::status(&hub, &PIPE), expect);
+    let host = Attached {
+        name: "cursor".into(),
+        unverified: true,
+        transport: "stdio".into(),
+        version: Some("2025-06-18".into()),
+        since_ms: 1_700_000_560_000,
+        calls: 7,
+    };
+    let busy = Status {
+        mcp_url: None,
+        http_problem: Some("port 7 is taken by sshd".into()),
+        config_problems: vec!["callgate.jsonc:3:5: mcpServers.x: unknown key".into()],
+        servers: vec![Server { tools: 3, ..server("files", ServerState::Ready) }],
+        hosts: vec![host],
+        ..hub
+    };
+    let expect = "\
+● callgate 0.1.0 up 10 min · pid 4711
+  http        refused: port 7 is taken by sshd
+  audit       ok
+
+The config on disk is not applied:
+  callgate.jsonc:3:5: mcpServers.x: unknown key
+
+Servers 1
+  NAME   STATE    TOOLS  OVER
+  files  ● ready      3  stdio
+
+Hosts 1
+  NAME                 OVER   VERSION     CALLS  SINCE
+  cursor (unverified)  stdio  2025-06-18      7  40 s ago
+";
+    assert_eq!(status::status(&busy, &PIPE), expect);
+}
+
+#[test]
+fn one_server_in_full() {
+    let detail = ServerDetail {
+        server: Server {
+            pid: Some(77),
+            version: Some("2025-11-25".into()),
+            tools: 1,
+            restarts: 1,
+            ..server("notes", ServerState::Ready)
+        },
+        launch: vec!["npx".into(), "-y".into(), "notes mcp".into(), String::new()],
+        env_names: vec!["TOKEN".into(), "HOME".into()],
+        program: Some("/usr/bin/npx".into()),
+        findings: vec!["tool `a.b` is listed as `notes__a_b`".into()],
+        noise_lines: 2,
+        stray_answers: 0,
+        running: 1,
+        queued: 0,
+        stderr_tail: vec!["listening".into()],
+        log_file: Some("/home/u/logs/notes.log".into()),
+    };
+    let expect = "\
+notes  ● ready  for 10 min
+  launch      npx -y 'notes mcp' ''
+  program     /usr/bin/npx
+  over        stdio · 2025-11-25 · pid 77
+  catalog     1 tool, 0 resources, 0 prompts
+  calls       1 running, 0 waiting
+  restarts    1
+  variables   TOKEN HOME
+  oddities    2 lines of noise on stdout
+  log         /home/u/logs/notes.log
+
+Findings
+  tool `a.b` is listed as `notes__a_b`
+
+Last words on stderr
+  listening
+";
+    assert_eq!(servers::detail(&detail, &PIPE), expect);
+}
+
+#[test]
+fn tools_and_results() {
+    let tool = |name: &str, effect, about: Option<&str>| Tool {
+        name: name.into(),
+        server: "notes".into(),
+        own_name: "add".into(),
+        description: about.map(str::to_owned),
+        effect,
+        schema_hash: "sha256:1".into(),
+        definition_hash: "sha256:2".into(),
+        unusable: None,
+    };
+    let add = tool("notes__add", Effect::Write, Some("Adds a note.\nSecond line."));
+    let broken = Tool { unusable: Some("its pattern cannot be compiled".into()), ..tool("notes__x", Effect::Read, None) };
+    let expect = "\
+NAME        EFFECT  DESCRIPTION
+notes__add  write   Adds a note.
+notes__x    read    unusable: its pattern cannot be compiled
+";
+    assert_eq!(tools::list(&[add.clone(), broken], &PIPE), expect);
+    let definition = Raw::parse("{\"name\":\"add\",\"n\":1.10}").unwrap();
+    let expect = "\
+notes__add  write
+  server      notes
+  own name    add
+  schema      sha256:1
+  definition  sha256:2
+  about       Adds a note.
+              Second line.
+
+{
+  \"name\": \"add\",
+  \"n\": 1.10
+}
+";
+    assert_eq!(tools::detail(&ToolDetail { tool: add, definition }, &PIPE), expect);
+    let check = |outcome, body: &str, expect: &str| {
+        assert_eq!(result::result(&CallResult { outcome, body: Raw::parse(body).unwrap() }, &PIPE), expect);
+    };
+    use CallOutcome::*;
+    check(Done, r#"{"content":[{"type":"text","text":"a\nb"},{"type":"text","text":"c\n"}]}"#, "a\nb\nc\n");
+    check(Done, r#"{"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]}"#, "[image image/png, 3 bytes]\n");
+    check(Done, r#"{"content":[],"structuredContent":{"a":1}}"#, "{\n  \"a\": 1\n}\n");
+    check(Done, r#"{"content":[]}"#, "The tool answered nothing.\n");
+    check(RpcError, r#"{"code":-32602,"message":"no such thing"}"#, "error -32602 no such thing\n");
+}
+
+#[test]
+fn empty_lists_say_what_to_do() {
+    assert_eq!(servers::list(&[], &PIPE), "No servers yet. Add one:  callgate server add NAME -- COMMAND ARGS…\n");
+    assert_eq!(tools::list(&[], &PIPE), "No tools. Servers and their states:  callgate server list\n");
+    assert_eq!(tokens::list(&[], &PIPE), "No tokens but the default one. Make one:  callgate token add NAME\n");
+    assert_eq!(servers::change(&ConfigChange::default(), &PIPE), "Nothing changed.\n");
+}
+
+#[test]
+fn a_thousand_rows() {
+    let many: Vec<Server> = (0..1000).map(|n| server(&format!("server-{n:04}"), ServerState::Stopped)).collect();
+    let shown = servers::list(&many, &terminal(80));
+    assert_eq!(shown.lines().count(), 1001);
+    check_width(&shown, 80);
+    assert!(shown.lines().skip(1).all(|line| line.ends_with("○ stopped  stdio")), "{shown:.200}");
+}
+
+#[test]
+fn problems_of_the_config() {
+    let problem = |line, key: &str, message: &str| ConfigProblem {
+        file: "/c/callgate.jsonc".into(),
+        line,
+        column: 3,
+        key: key.into(),
+        message: message.into(),
+        server: None,
+    };
+    let bad = ConfigReport {
+        file: "/c/callgate.jsonc".into(),
+        servers: vec![],
+        errors: vec![problem(2, "mcpServers.a.argz", "unknown key; did you mean `args`?"), problem(0, "", "cannot be read")],
+        warnings: vec![problem(9, "mcpServers.a.autoApprove", "never honoured")],
+    };
+    let expect = "\
+/c/callgate.jsonc:2:3: error: mcpServers.a.argz: unknown key; did you mean `args`?
+/c/callgate.jsonc: error: cannot be read
+/c/callgate.jsonc:9:3: warning: mcpServers.a.autoApprove: never honoured
+bad /c/callgate.jsonc: 2 errors
+";
+    assert_eq!(config::report(&bad, &PIPE), expect);
+    let good = ConfigReport { file: "/c/x".into(), servers: vec!["a".into()], errors: vec![], warnings: vec![] };
+    assert_eq!(config::report(&good, &PIPE), "ok /c/x: 1 server\n");
+}

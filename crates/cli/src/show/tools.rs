@@ -1,0 +1,52 @@
+//! The catalog for people.
+
+use super::json;
+use super::screen::{Ink, Screen};
+use super::servers::Fields;
+use super::table::{Cell, Table};
+use operator::visible::escape;
+use operator::words::{Effect, Tool, ToolDetail};
+
+fn ink(effect: Effect) -> Ink {
+    match effect {
+        Effect::Read => Ink::Good,
+        Effect::Write => Ink::Warm,
+        Effect::Destructive => Ink::Bad,
+    }
+}
+
+/// The tools, each with the first line of its description.
+pub fn list(tools: &[Tool], screen: &Screen) -> String {
+    if tools.is_empty() {
+        return "No tools. Servers and their states:  callgate server list\n".into();
+    }
+    let mut table = Table::new(&["NAME", "EFFECT", "DESCRIPTION"]);
+    for tool in tools {
+        let about = match (&tool.unusable, &tool.description) {
+            (Some(why), _) => Cell::new(Ink::Bad, &format!("unusable: {why}")),
+            (None, Some(text)) => Cell::new(Ink::Faint, text.trim_start().lines().next().unwrap_or_default()),
+            (None, None) => "".into(),
+        };
+        table.row([Cell::new(Ink::Bold, &tool.name), Cell::new(ink(tool.effect), tool.effect.as_str()), about]);
+    }
+    table.draw(screen, 0)
+}
+
+/// One tool with its definition.
+pub fn detail(detail: &ToolDetail, screen: &Screen) -> String {
+    let tool = &detail.tool;
+    let mut out = format!(
+        "{}  {}\n",
+        screen.paint(Ink::Bold, &escape(&tool.name)),
+        screen.paint(ink(tool.effect), tool.effect.as_str())
+    );
+    let mut fields = Fields { screen, out: &mut out };
+    fields.put("server", &tool.server);
+    fields.put("own name", &tool.own_name);
+    fields.some("unusable", tool.unusable.as_deref());
+    fields.put("schema", &tool.schema_hash);
+    fields.put("definition", &tool.definition_hash);
+    fields.some("about", tool.description.as_deref());
+    out.push_str(&format!("\n{}\n", json::pretty(detail.definition.get())));
+    out
+}

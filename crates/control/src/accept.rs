@@ -1,0 +1,90 @@
+//! Lets connections in: only of our own user, bounded in number, each in a task that this future owns.
+
+use crate::routes::{self, Stopping};
+use crate::{ControlParts, Door};
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rustix::process::geteuid;
+use std::pin::pin;
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// Most connections at once; more wait in the socket's backlog.
+const MOST_CONNECTIONS: usize = 256;
+/// How long a client may take for the head of a request.
+const HEAD_LIMIT: Duration = Duration::from_secs(10);
+/// How long answers that are under way may take once the hub ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Pause after the system gave no connection, so that a lack of file handles does not become a busy loop.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// Serves the operations until `end` comes; then streams are ended, answers under way are given [`FAREWELL`], and the
+/// socket's file is removed. Needs a tokio runtime with I/O and time; spawns only tasks that die with this future.
+pub async fn serve(door: Door, parts: ControlParts, end: impl Future<Output = ()>) {
+    let (ending, stopping) = watch::channel(false);
+    let router = routes::router(parts, Stopping(stopping.clone()));
+    let mut connections = JoinSet::new();
+    let mut end = pin!(end);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut end => break,
+            Some(_) = connections.join_next() => {}
+            stream = door.listener().accept(), if connections.len() < MOST_CONNECTIONS => match stream {
+                Ok((stream, _)) if is_ours(&stream) => {
+                    connections.spawn(connection(stream, router.clone(), stopping.clone()));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "operator.sock: no connection");
+                    tokio::time::sleep(BREATH).await;
+                }
+            },
+        }
+    }
+    drop(door);
+    let _ = ending.send(true);
+    let farewell = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
+        tracing::warn!(left = connections.len(), "operator.sock: connections cut off");
+    }
+}
+
+/// The folder and the mode of the socket keep others out already; this holds even if somebody has loosened them.
+fn is_ours(stream: &UnixStream) -> bool {
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == geteuid().as_raw() => true,
+        Ok(peer) => {
+            tracing::warn!(uid = peer.uid(), pid = peer.pid(), "operator.sock: refused another user");
+            false
+        }
+        Err(error) => {
+            tracing::warn!(%error, "operator.sock: refused a connection of an unknown user");
+            false
+        }
+    }
+}
+
+async fn connection(stream: UnixStream, router: Router, mut stopping: watch::Receiver<bool>) {
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_LIMIT)
+        .max_buf_size(64 * 1024)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut served = pin!(served);
+    tokio::select! {
+        result = served.as_mut() => return trace(result),
+        _ = stopping.wait_for(|stopping| *stopping) => served.as_mut().graceful_shutdown(),
+    }
+    trace(served.await);
+}
+
+fn trace(result: hyper::Result<()>) {
+    if let Err(error) = result {
+        tracing::debug!(%error, "operator.sock: connection ended");
+    }
+}

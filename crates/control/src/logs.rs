@@ -1,0 +1,81 @@
+//! Logs as lines of JSON: the last ones from the files, then the live tail.
+
+use crate::problems::{Failure, Outcome};
+use crate::routes::Stopping;
+use axum::body::Body;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use operator::words::{LogLine, Tail};
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+/// Most lines that are read back.
+const MOST_LINES: usize = 10_000;
+
+/// Whose log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogOf {
+    /// The hub's own.
+    Hub,
+    /// One server's, by its key in the config.
+    Server(String),
+}
+
+/// Lines of a log.
+#[derive(Debug)]
+pub struct LogLines {
+    /// The last lines, oldest first, without line ends.
+    pub last: Vec<String>,
+    /// Every line after the last one, without a gap; None where the log was not to be followed.
+    pub live: Option<Receiver<Arc<str>>>,
+}
+
+/// Where the logs are read. The hub's process gives it to the door.
+pub trait LogSource: Send + Sync {
+    /// The last `lines` lines, and with [`Tail::Follow`] what comes after them: nothing lost between, nothing twice.
+    /// May read files: it is called on the blocking pool. `NotFound` where nothing was logged yet.
+    fn open(&self, of: &LogOf, lines: usize, tail: Tail) -> io::Result<LogLines>;
+}
+
+/// The answer of `logs` and `server.logs`.
+pub async fn answer(
+    source: Arc<dyn LogSource>,
+    of: LogOf,
+    lines: u32,
+    tail: Tail,
+    stopping: Stopping,
+) -> Outcome<Response> {
+    let lines = usize::try_from(lines).unwrap_or(MOST_LINES).min(MOST_LINES);
+    let opened = tokio::task::spawn_blocking(move || source.open(&of, lines, tail)).await;
+    let opened = match opened.map_err(|_| Failure::new("internal", "the log could not be read"))? {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && tail == Tail::Last => {
+            LogLines { last: vec![], live: None }
+        }
+        Err(error) => return Err(Failure::io("the log cannot be read", &error)),
+    };
+    let last = stream::iter(opened.last).map(written);
+    let live = stream::unfold(opened.live, |live| async move {
+        let mut live = live?;
+        let line = match live.recv().await {
+            Ok(text) => written(text.to_string()),
+            Err(RecvError::Lagged(count)) => {
+                written(format!("… {count} lines were too many to follow; they are in the file"))
+            }
+            Err(RecvError::Closed) => return None,
+        };
+        Some((line, Some(live)))
+    });
+    let body = Body::from_stream(last.chain(live).take_until(stopping.come()).map(Ok::<_, Infallible>));
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")], body).into_response())
+}
+
+fn written(text: String) -> Bytes {
+    let mut line = serde_json::to_vec(&LogLine { text }).unwrap_or_default();
+    line.push(b'\n');
+    line.into()
+}

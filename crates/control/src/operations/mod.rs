@@ -1,0 +1,110 @@
+//! Each operation of the closed list, and who does it. The match has no rest: a new operation does not compile without
+//! its place here.
+
+mod config;
+mod servers;
+mod tokens;
+mod tools;
+
+pub use config::{config_paths, config_report};
+
+use crate::ControlParts;
+use crate::logs::{self, LogOf};
+use crate::problems::{Failure, Outcome};
+use crate::routes::Stopping;
+use crate::views;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use hub::operate::ServerAction;
+use operator::operations::{Document, Operation};
+use operator::words::{ServerList, Stopping as Ending};
+use operator::{Name, op};
+
+/// Does the operation with the body of its request.
+pub async fn run(name: Name, body: Bytes, parts: ControlParts, stopping: Stopping) -> Outcome<Response> {
+    let hub = &parts.hub;
+    match name {
+        Name::Status => {
+            nothing::<op::Status>(&body)?;
+            document::<op::Status>(views::status(hub.status().await?))
+        }
+        Name::Stop => {
+            nothing::<op::Stop>(&body)?;
+            hub.stop().await?;
+            document::<op::Stop>(Ending { pid: std::process::id() })
+        }
+        Name::ServerList => {
+            nothing::<op::ServerList>(&body)?;
+            document::<op::ServerList>(ServerList { servers: views::servers(hub.status().await?.servers) })
+        }
+        Name::ServerShow => {
+            let server = input::<op::ServerShow>(&body)?.name;
+            document::<op::ServerShow>(views::detail(hub.server(&server).await?))
+        }
+        Name::ServerAdd => document::<op::ServerAdd>(servers::add(&parts, input::<op::ServerAdd>(&body)?).await?),
+        Name::ServerRemove => {
+            document::<op::ServerRemove>(servers::remove(&parts, input::<op::ServerRemove>(&body)?).await?)
+        }
+        Name::ServerEnable => {
+            document::<op::ServerEnable>(servers::enable(&parts, input::<op::ServerEnable>(&body)?).await?)
+        }
+        Name::ServerDisable => {
+            document::<op::ServerDisable>(servers::disable(&parts, input::<op::ServerDisable>(&body)?).await?)
+        }
+        Name::ServerStart => {
+            let server = input::<op::ServerStart>(&body)?.name;
+            document::<op::ServerStart>(views::server(hub.act(&server, ServerAction::Start).await?))
+        }
+        Name::ServerStop => {
+            let server = input::<op::ServerStop>(&body)?.name;
+            document::<op::ServerStop>(views::server(hub.act(&server, ServerAction::Stop).await?))
+        }
+        Name::ServerRestart => {
+            let server = input::<op::ServerRestart>(&body)?.name;
+            document::<op::ServerRestart>(views::server(hub.act(&server, ServerAction::Restart).await?))
+        }
+        Name::ServerLogs => {
+            let asked = input::<op::ServerLogs>(&body)?;
+            // Asked first, so that a mistyped name is not an empty log.
+            hub.server(&asked.name).await?;
+            logs::answer(parts.logs, LogOf::Server(asked.name), asked.lines, asked.tail, stopping).await
+        }
+        Name::ToolList => document::<op::ToolList>(tools::list(hub, input::<op::ToolList>(&body)?).await?),
+        Name::ToolShow => document::<op::ToolShow>(tools::show(hub, input::<op::ToolShow>(&body)?).await?),
+        Name::ToolCall => document::<op::ToolCall>(tools::call(hub, input::<op::ToolCall>(&body)?).await?),
+        Name::TokenAdd => document::<op::TokenAdd>(tokens::add(&parts, input::<op::TokenAdd>(&body)?).await?),
+        Name::TokenList => {
+            nothing::<op::TokenList>(&body)?;
+            document::<op::TokenList>(tokens::list(&parts))
+        }
+        Name::TokenRemove => {
+            document::<op::TokenRemove>(tokens::remove(&parts, input::<op::TokenRemove>(&body)?).await?)
+        }
+        Name::Logs => {
+            let asked = input::<op::Logs>(&body)?;
+            logs::answer(parts.logs, LogOf::Hub, asked.lines, asked.tail, stopping).await
+        }
+        Name::ConfigCheck => {
+            nothing::<op::ConfigCheck>(&body)?;
+            document::<op::ConfigCheck>(config::check(&parts).await?)
+        }
+        Name::ConfigPath => {
+            nothing::<op::ConfigPath>(&body)?;
+            document::<op::ConfigPath>(config_paths(&parts.places))
+        }
+    }
+}
+
+fn input<O: Operation>(body: &[u8]) -> Outcome<O::Input> {
+    serde_json::from_slice(body).map_err(|error| Failure::new("bad_input", format!("{}: {error}", O::NAME.as_str())))
+}
+
+fn nothing<O: Operation<Input = operator::words::Nothing>>(body: &[u8]) -> Outcome<()> {
+    input::<O>(body).map(|_| ())
+}
+
+fn document<O: Document>(output: O::Output) -> Outcome<Response> {
+    let body = serde_json::to_vec(&output).map_err(|error| Failure::new("internal", error.to_string()))?;
+    Ok(([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], body).into_response())
+}

@@ -1,0 +1,42 @@
+//! The catalog and calls.
+
+use crate::problems::{Failure, Outcome};
+use crate::views;
+use hub::operate::{OperatorHandle, ToolView};
+use operator::words::{CallResult, ToolCall, ToolDetail, ToolFilter, ToolList, ToolName};
+
+pub async fn list(hub: &OperatorHandle, filter: ToolFilter) -> Outcome<ToolList> {
+    if let Some(server) = &filter.server {
+        // So that a mistyped name is not an empty catalog.
+        hub.server(server).await?;
+    }
+    Ok(ToolList { tools: hub.tools(filter.server).await?.iter().map(views::tool).collect() })
+}
+
+pub async fn show(hub: &OperatorHandle, asked: ToolName) -> Outcome<ToolDetail> {
+    let tools = hub.tools(None).await?;
+    let tool = find(&tools, &asked.name)?;
+    views::tool_detail(tool).ok_or_else(|| Failure::new("internal", "the definition in the catalog is not JSON"))
+}
+
+pub async fn call(hub: &OperatorHandle, call: ToolCall) -> Outcome<CallResult> {
+    let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.get());
+    let view = hub.call(&call.name, arguments).await?;
+    views::call(&view).ok_or_else(|| Failure::new("internal", "the answer of the call is not JSON"))
+}
+
+/// By exposed name, else by a server's own name where exactly one server has it: as a call resolves.
+fn find<'a>(tools: &'a [ToolView], name: &str) -> Outcome<&'a ToolView> {
+    if let Some(tool) = tools.iter().find(|tool| tool.name == name) {
+        return Ok(tool);
+    }
+    let own: Vec<&ToolView> = tools.iter().filter(|tool| tool.own_name == name).collect();
+    match own[..] {
+        [] => Err(Failure::new("unknown_tool", format!("there is no tool `{name}`")).next("callgate tool list")),
+        [tool] => Ok(tool),
+        _ => {
+            let names: Vec<&str> = own.iter().map(|tool| tool.name.as_str()).collect();
+            Err(Failure::new("ambiguous_tool", format!("several servers have it: {}", names.join(", "))))
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A hub of two servers that answers every operation, behind the real door in a home of its own.
+
+use crate::{ControlParts, Door, LogLines, LogOf, LogSource, serve};
+use hub::operate::{
+    CallView, Event, Operation, OperatorHandle, Refusal, ReloadView, ServerAction, ServerDetail, ServerView, Status,
+    ToolView,
+};
+use hub::config::{Places, Platform};
+use hub::tokens::Tokens;
+use operator::Client;
+use operator::words::Tail;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::task::JoinSet;
+
+pub struct Fake {
+    pub home: tempfile::TempDir,
+    pub places: Places,
+    pub client: Client,
+    pub events: broadcast::Sender<Event>,
+    pub log: broadcast::Sender<Arc<str>>,
+    end: Option<oneshot::Sender<()>>,
+    tasks: JoinSet<()>,
+}
+
+impl Fake {
+    pub fn start() -> Fake {
+        let home = tempfile::tempdir().unwrap();
+        let env = |name: &str| (name == "CALLGATE_HOME").then(|| home.path().to_owned());
+        let places = Places::of(Platform::HERE, &env, None).unwrap();
+        places.create().unwrap();
+        let socket = places.operator_socket();
+        let (words, ear) = mpsc::channel(8);
+        let (events, _) = broadcast::channel(4);
+        let (log, _) = broadcast::channel(4);
+        let (end, ended) = oneshot::channel::<()>();
+        let parts = ControlParts {
+            hub: OperatorHandle::new(words, events.clone()),
+            logs: Arc::new(Logs(log.clone())),
+            tokens: Arc::new(Tokens::open(&home.path().join("tokens.json")).unwrap()),
+            places: places.clone(),
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(relay(ear));
+        let door = Door::open(&socket).unwrap();
+        tasks.spawn(serve(door, parts, async {
+            let _ = ended.await;
+        }));
+        Fake { home, places, client: Client::new(socket), events, log, end: Some(end), tasks }
+    }
+    pub fn socket(&self) -> PathBuf {
+        self.client.socket().into()
+    }
+    /// Ends the hub and waits for its tasks.
+    pub async fn end(mut self) {
+        drop(self.end.take());
+        while let Some(ended) = self.tasks.join_next().await {
+            ended.unwrap();
+        }
+    }
+}
+
+pub fn server_view(name: &str) -> ServerView {
+    ServerView {
+        name: name.into(),
+        state: "ready".into(),
+        reason: None,
+        transport: "stdio".into(),
+        pid: Some(7),
+        version: Some("2025-11-25".into()),
+        tools: 2,
+        resources: 0,
+        prompts: 0,
+        since_ms: 1_700_000_000_000,
+        restarts: 0,
+    }
+}
+
+fn tool_view(server: &str, own_name: &str) -> ToolView {
+    ToolView {
+        name: format!("{server}__{own_name}"),
+        server: server.into(),
+        own_name: own_name.into(),
+        description: Some("Does it.".into()),
+        effect: "write".into(),
+        schema_hash: "sha256:1".into(),
+        definition_hash: "sha256:2".into(),
+        definition: format!("{{\"name\":\"{own_name}\",\"x\":1.10}}"),
+        unusable: None,
+    }
+}
+
+fn unknown(name: &str) -> Refusal {
+    Refusal {
+        code: "unknown_server".into(),
+        message: format!("there is no server `{name}`"),
+        next: Some("callgate server list".into()),
+    }
+}
+
+async fn relay(mut ear: mpsc::Receiver<Operation>) {
+    let known = |name: &str| if ["notes", "shop"].contains(&name) { Ok(server_view(name)) } else { Err(unknown(name)) };
+    while let Some(word) = ear.recv().await {
+        match word {
+            Operation::Status(tell) => {
+                let _ = tell.send(Status {
+                    pid: 42,
+                    version: "0.1.0".into(),
+                    started_ms: 1,
+                    mcp_url: None,
+                    http_problem: Some("port taken".into()),
+                    config_problems: vec![],
+                    servers: vec![server_view("shop"), server_view("notes")],
+                    clients: vec![],
+                    audit: "ok".into(),
+                });
+            }
+            Operation::Server(name, tell) => {
+                let _ = tell.send(known(&name).map(|server| ServerDetail {
+                    server,
+                    launch: vec!["notes-mcp".into()],
+                    env_names: vec![],
+                    program: None,
+                    findings: vec![],
+                    noise_lines: 0,
+                    stray_answers: 0,
+                    running: 0,
+                    queued: 0,
+                    stderr_tail: vec![],
+                    log_file: None,
+                }));
+            }
+            Operation::Act(name, action, tell) => {
+                let _ = tell.send(known(&name).map(|server| ServerView {
+                    state: if action == ServerAction::Stop { "stopped" } else { "ready" }.into(),
+                    ..server
+                }));
+            }
+            Operation::Tools(server, tell) => {
+                let tools = [tool_view("notes", "add"), tool_view("notes", "find"), tool_view("shop", "add")];
+                let wanted = |tool: &ToolView| server.as_ref().is_none_or(|server| *server == tool.server);
+                let _ = tell.send(tools.into_iter().filter(wanted).collect());
+            }
+            Operation::Call(name, arguments, tell) => {
+                let body = format!("{{\"content\":[],\"tool\":\"{name}\",\"got\":{arguments}}}");
+                let _ = tell.send(Ok(CallView { body, rpc_error: false, is_error: false }));
+            }
+            Operation::Reload(tell) => drop(tell.send(ReloadView::default())),
+            Operation::Stop(tell) => drop(tell.send(())),
+        }
+    }
+}
+
+struct Logs(broadcast::Sender<Arc<str>>);
+
+impl LogSource for Logs {
+    fn open(&self, of: &LogOf, lines: usize, tail: Tail) -> io::Result<LogLines> {
+        if *of == LogOf::Server("shop".into()) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let live = (tail == Tail::Follow).then(|| self.0.subscribe());
+        let last = (1..=3).map(|n| format!("{of:?} {n}")).collect::<Vec<_>>();
+        Ok(LogLines { last: last[last.len().saturating_sub(lines)..].to_vec(), live })
+    }
+}

@@ -1,0 +1,6 @@
+//! The real door and the real client around a fake hub that answers operations.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod door;
+mod fake;
+mod operations;

@@ -1,0 +1,57 @@
+//! The hub at a glance.
+
+use super::Server;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// An input or output without content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// The hub at a glance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Status {
+    /// Process id.
+    pub pid: u32,
+    /// Version of the binary.
+    pub version: String,
+    /// When it was started.
+    pub started_ms: u64,
+    /// Address for HTTP hosts; None when HTTP is off or refused.
+    pub mcp_url: Option<String>,
+    /// Why HTTP is refused, if so.
+    pub http_problem: Option<String>,
+    /// Problems of the config file that lies on disk but is not applied.
+    pub config_problems: Vec<String>,
+    /// All servers, by name.
+    pub servers: Vec<Server>,
+    /// All attached hosts, longest first.
+    pub hosts: Vec<Attached>,
+    /// State of the audit log: `ok` or what is wrong.
+    pub audit: String,
+}
+
+/// An attached host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Attached {
+    /// Its identity.
+    pub name: String,
+    /// Whether the name is only its own word.
+    pub unverified: bool,
+    /// `stdio`, `socket` or `http`.
+    pub transport: String,
+    /// Protocol revision that it speaks.
+    pub version: Option<String>,
+    /// Since when.
+    pub since_ms: u64,
+    /// Calls made.
+    pub calls: u64,
+}
+
+/// The hub takes no more calls and is about to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Stopping {
+    /// Process id of the hub that is ending.
+    pub pid: u32,
+}
