@@ -6,12 +6,17 @@ mod drive;
 pub mod environ;
 #[cfg(unix)]
 pub mod guard;
+mod handshake;
 #[cfg(unix)]
 pub mod launch;
 mod listing;
 #[cfg(unix)]
 pub mod logs;
+mod mirror;
+mod open;
+mod own;
 mod parts;
+mod port;
 #[cfg(unix)]
 pub mod search_path;
 mod server;
@@ -22,5 +27,5 @@ mod waiter;
 pub use listing::Listing;
 pub use parts::Parts;
 pub use server::{Call, Server, State, Watcher};
-pub use spec::{Process, Spec, Transport};
+pub use spec::{PortOwner, Process, Spec, Transport};
 pub use waiter::{Failure, Waiter};

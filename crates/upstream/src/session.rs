@@ -1,17 +1,23 @@
 //! One connection to one server after another: gives out ids, matches answers, keeps order, answers what the
 //! server asks of the hub itself. Knows the era of the server, not why anything is asked.
 
+use crate::mirror::{Mirrored, name_of};
 use crate::waiter::{Failure, Waiter};
 use bytes::Bytes;
-use frame::{Answer, Era, Fault, Frame, Kind, Level, Origin, Progress, Rope, object, own_id};
+use frame::{Answer, Era, Fault, Frame, Kind, Level, Origin, Progress, Rope, Version, object, own_id};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use wire::era::{legacy_server, modern_server};
+use wire::era::{error_code, legacy_server, modern_server};
+use wire::http::{FailureKind, HttpLink};
 use wire::link::{Inbox, Link, Message, SendFault};
+use wire::stdio::StdioLink;
+
+/// The error of a modern server whose headers and body did not agree.
+const HEADER_MISMATCH: i64 = -32020;
 
 /// What a session tells its server's owner.
 pub(crate) trait Listener {
@@ -21,10 +27,74 @@ pub(crate) trait Listener {
     fn log(&self, level: Level, params: &Bytes);
     /// A line on stdout that is no message.
     fn noise(&self, head: &[u8]);
-    /// The connection has ended.
-    fn ended(&self, why: &str);
-    /// The remote side has forgotten the session.
-    fn session_lost(&self);
+    /// The connection has ended, or is of no more use.
+    fn ended(&self, end: End);
+    /// A request that has certainly not run, because the server had forgotten the session: it may be sent once more.
+    fn again(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>);
+}
+
+/// Why a connection, or its session, is of no more use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It broke.
+    Broken(String),
+    /// The server wants credentials that it was not given.
+    SignIn,
+    /// The server has forgotten the session; the connection itself can be used.
+    Forgotten,
+}
+
+/// The connection, as far as it differs.
+pub(crate) enum Wired {
+    /// Two pipes.
+    Pipes(StdioLink),
+    /// Streamable HTTP.
+    Http(HttpLink),
+}
+
+impl Wired {
+    fn link(&self) -> &dyn Link {
+        match self {
+            Wired::Pipes(link) => link,
+            Wired::Http(link) => link,
+        }
+    }
+}
+
+/// Keeps a link from keeping its session alive.
+pub(crate) struct Ear(pub Weak<Session>);
+
+impl Inbox for Ear {
+    fn message(&self, frame: Frame, during: Option<u64>) {
+        if let Some(session) = self.0.upgrade() {
+            session.message(frame, during);
+        }
+    }
+    fn noise(&self, fault: Fault, head: &[u8]) {
+        if let Some(session) = self.0.upgrade() {
+            session.noise(fault, head);
+        }
+    }
+    fn too_long(&self, head: &[u8], length: u64) {
+        if let Some(session) = self.0.upgrade() {
+            session.too_long(head, length);
+        }
+    }
+    fn failed(&self, id: u64, why: &str, sent: bool) {
+        if let Some(session) = self.0.upgrade() {
+            session.failed(id, why, sent);
+        }
+    }
+    fn session_lost(&self) {
+        if let Some(session) = self.0.upgrade() {
+            session.session_lost();
+        }
+    }
+    fn closed(&self, why: &str) {
+        if let Some(session) = self.0.upgrade() {
+            session.closed(why);
+        }
+    }
 }
 
 /// The lists of a server.
@@ -44,6 +114,8 @@ struct Pending {
     budget: Duration,
     /// A request of the hub's own: not counted as a running call.
     own: bool,
+    /// What to send once more if the server had forgotten the session.
+    errand: Option<Errand>,
 }
 
 /// What is counted of a server's odd behaviour.
@@ -56,8 +128,13 @@ pub struct Counters {
 }
 
 pub(crate) struct Session {
-    link: OnceCell<Box<dyn Link>>,
+    link: OnceCell<Wired>,
     open: Cell<bool>,
+    /// What kind of failure the latest one was.
+    trouble: Cell<Option<FailureKind>>,
+    /// Rings when the link has ended by itself or has said its last word after [`Session::close`].
+    pub(crate) gone: Notify,
+    pub(crate) mirrored: RefCell<Mirrored>,
     pub(crate) era: Cell<Era>,
     pending: RefCell<FxHashMap<u64, Pending>>,
     counters: Rc<Counters>,
@@ -69,14 +146,13 @@ pub(crate) struct Session {
     pub(crate) listening: Cell<bool>,
 }
 
-/// One request as the session sends it.
-pub(crate) struct Request<'a> {
-    pub id: u64,
-    pub method: &'a str,
-    pub params: &'a Bytes,
-    pub origin: &'a Origin,
+/// A client's request that was permitted, in the hub's form.
+pub(crate) struct Errand {
+    pub request: policy::Request,
+    pub origin: Rc<Origin>,
     pub wants_progress: bool,
-    pub budget: Duration,
+    /// It was sent before and has certainly not run; it is not sent a third time.
+    pub is_second: bool,
 }
 
 /// What of a request the transport must know.
@@ -84,6 +160,7 @@ struct Shape<'a> {
     id: u64,
     method: &'a str,
     name: Option<&'a str>,
+    headers: &'a [(String, String)],
     own: bool,
 }
 
@@ -92,6 +169,9 @@ impl Session {
         Rc::new(Session {
             link: OnceCell::new(),
             open: Cell::new(true),
+            trouble: Cell::new(None),
+            gone: Notify::new(),
+            mirrored: RefCell::default(),
             era: Cell::new(Era::Legacy),
             pending: RefCell::default(),
             counters,
@@ -103,8 +183,31 @@ impl Session {
     }
 
     /// Gives it its connection; once.
-    pub(crate) fn plug(&self, link: Box<dyn Link>) {
+    pub(crate) fn plug(&self, link: Wired) {
         let _ = self.link.set(link);
+    }
+
+    fn http(&self) -> Option<&HttpLink> {
+        match self.link.get() {
+            Some(Wired::Http(link)) => Some(link),
+            Some(Wired::Pipes(_)) | None => None,
+        }
+    }
+
+    pub(crate) fn is_http(&self) -> bool {
+        self.http().is_some()
+    }
+
+    /// The revision to speak from now on, for a transport that says it beside the messages.
+    pub(crate) fn set_version(&self, version: Version) {
+        if let Some(link) = self.http() {
+            link.set_version(version);
+        }
+    }
+
+    /// What kind of failure of the transport the latest one was, since this was last asked.
+    pub(crate) fn trouble(&self) -> Option<FailureKind> {
+        self.trouble.take()
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -117,15 +220,28 @@ impl Session {
     }
 
     /// Sends a client's request in the server's own form.
-    pub(crate) fn request(&self, request: Request<'_>, waiter: Box<dyn Waiter>) {
-        let token = request.wants_progress.then_some(request.id);
+    pub(crate) fn request(&self, id: u64, errand: Errand, budget: Duration, mut waiter: Box<dyn Waiter>) {
+        // A second sending is of the same call, which is already written down as sent.
+        if !errand.is_second && !waiter.sending() {
+            return waiter.done(Err(Failure::Unavailable("the call could not be written down".into())));
+        }
+        let token = errand.wants_progress.then_some(id);
+        let policy::Request { method, params: asked, .. } = &errand.request;
+        let (mut name, mut headers) = (None, Vec::new());
         let params = match self.era.get() {
-            Era::Legacy => legacy_server::params(request.params, token),
-            Era::Modern => modern_server::params(request.params, token, request.origin),
+            Era::Legacy => legacy_server::params(asked, token),
+            Era::Modern => {
+                if self.is_http() {
+                    name = name_of(method, asked);
+                    headers = if &**method == "tools/call" { self.mirrored.borrow().fields(asked) } else { headers };
+                }
+                modern_server::params(asked, token, &errand.origin)
+            }
         };
-        let name = name_of(request.method, request.params);
-        let shape = Shape { id: request.id, method: request.method, name: name.as_deref(), own: false };
-        self.dispatch(&shape, &params, request.budget, waiter);
+        let method = Rc::clone(method);
+        let errand = Some(errand).filter(|errand| self.is_http() && !errand.is_second);
+        let shape = Shape { id, method: &method, name: name.as_deref(), headers: &headers, own: false };
+        self.dispatch(&shape, &params, budget, waiter, errand);
     }
 
     /// Sends a request of the hub's own. `modern` tells which form; the era may not be known yet.
@@ -142,24 +258,29 @@ impl Session {
             Era::Legacy => params.clone().into(),
             Era::Modern => modern_server::params(params, None, &self.own_origin),
         };
-        self.dispatch(&Shape { id, method, name: None, own: true }, &params, budget, waiter);
+        let shape = Shape { id, method, name: None, headers: &[], own: true };
+        self.dispatch(&shape, &params, budget, waiter, None);
     }
 
-    fn dispatch(&self, shape: &Shape<'_>, params: &Rope, budget: Duration, mut waiter: Box<dyn Waiter>) {
-        let &Shape { id, method, name, own } = shape;
+    fn dispatch(
+        &self,
+        shape: &Shape<'_>,
+        params: &Rope,
+        budget: Duration,
+        waiter: Box<dyn Waiter>,
+        errand: Option<Errand>,
+    ) {
+        let &Shape { id, method, name, headers, own } = shape;
         let mut text = Rope::new();
         text.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{},\"params\":", object::quote(method)).into());
         text.append(params);
         text.push_static("}");
-        let message = Message { id: Some(id), method, name, headers: &[], text: &text };
-        if !waiter.sending() {
-            return waiter.done(Err(Failure::Unavailable("the call could not be written down".into())));
-        }
+        let message = Message { id: Some(id), method, name, headers, text: &text };
         // Entered before the bytes leave: a fast server's first notice must find it.
         let deadline = Instant::now() + budget;
         let was_idle = {
             let mut pending = self.pending.borrow_mut();
-            pending.insert(id, Pending { waiter, deadline, budget, own });
+            pending.insert(id, Pending { waiter, deadline, budget, own, errand });
             pending.len() == 1
         };
         if let Err(fault) = self.send(&message) {
@@ -177,7 +298,7 @@ impl Session {
 
     fn send(&self, message: &Message<'_>) -> Result<(), SendFault> {
         match self.link.get() {
-            Some(link) if self.open.get() => link.send(message),
+            Some(wired) if self.open.get() => wired.link().send(message),
             _ => Err(SendFault::Closed),
         }
     }
@@ -201,11 +322,24 @@ impl Session {
         Some(entry.waiter)
     }
 
+    /// Forgets a request of the hub's own whose answer nobody waits for any more.
+    pub(crate) fn forget(&self, id: u64) {
+        // On pipes the answer comes all the same, and is to be known for what it is.
+        if let Some(link) = self.http() {
+            self.pending.borrow_mut().remove(&id);
+            link.abandon(id);
+        }
+    }
+
     fn tell_cancelled(&self, id: u64, reason: &str) {
+        if let (Some(link), Era::Modern) = (self.http(), self.era.get()) {
+            // The end of its stream says it.
+            return link.abandon(id);
+        }
         let params = format!("{{\"requestId\":{id},\"reason\":{}}}", object::quote(reason)).into();
         self.notify("notifications/cancelled", Some(&params));
-        if let Some(link) = self.link.get() {
-            link.abandon(id);
+        if let Some(wired) = self.link.get() {
+            wired.link().abandon(id);
         }
     }
 
@@ -216,13 +350,8 @@ impl Session {
 
     /// Ends everything whose deadline has passed.
     pub(crate) fn expire(&self, now: Instant) {
-        let late: Vec<u64> = self
-            .pending
-            .borrow()
-            .iter()
-            .filter(|(_, pending)| pending.deadline <= now)
-            .map(|(&id, _)| id)
-            .collect();
+        let late: Vec<u64> =
+            self.pending.borrow().iter().filter(|(_, pending)| pending.deadline <= now).map(|(&id, _)| id).collect();
         for id in late {
             let entry = self.pending.borrow_mut().remove(&id);
             if let Some(entry) = entry {
@@ -237,18 +366,35 @@ impl Session {
 
     /// Ends the connection and everything that waits on it.
     pub(crate) fn close(&self, why: &str) {
-        if self.open.replace(false) {
-            if let Some(link) = self.link.get() {
-                link.close();
-            }
+        if self.open.replace(false)
+            && let Some(wired) = self.link.get()
+        {
+            wired.link().close();
         }
-        self.fail_all(why);
+        self.fail_all(why, |_| true);
     }
 
-    fn fail_all(&self, why: &str) {
-        let all: Vec<Pending> = self.pending.borrow_mut().drain().map(|(_, pending)| pending).collect();
+    fn fail_all(&self, why: &str, which: impl Fn(&Pending) -> bool) {
+        let all: Vec<Pending> =
+            self.pending.borrow_mut().extract_if(|_, pending| which(pending)).map(|(_, pending)| pending).collect();
         for pending in all {
             pending.waiter.done(Err(Failure::Crashed(why.to_owned())));
+        }
+    }
+
+    /// What a failure says about the whole connection.
+    fn verdict(&self, kind: FailureKind, why: &str) -> Option<End> {
+        let link = self.http()?;
+        match kind {
+            // One call that wants more than it was granted costs the others nothing.
+            FailureKind::SignIn if link.challenge().is_some_and(|text| text.contains("insufficient_scope")) => None,
+            FailureKind::SignIn => Some(End::SignIn),
+            // While others run, it may have been a hiccup of the network.
+            FailureKind::Unreachable if self.running() == 0 => Some(End::Broken(why.to_owned())),
+            FailureKind::Status(status) if status == 404 && self.era.get() == Era::Legacy && link.has_session() => {
+                Some(End::Broken(format!("it does not know the session that it has just given: {why}")))
+            }
+            _ => None,
         }
     }
 
@@ -260,10 +406,16 @@ impl Session {
             return;
         };
         let body = frame.body().unwrap_or_default();
+        if frame.kind() == Kind::Error && error_code(&body) == Some(HEADER_MISMATCH) {
+            // The definition that the headers were made by is out of date.
+            if let Some(listener) = self.listener.upgrade() {
+                listener.list_changed(List::Tools);
+            }
+        }
         entry.waiter.done(match frame.kind() {
             Kind::Error => Ok(Answer::Error(sound_error(body))),
             _ if body.first() == Some(&b'{') => Ok(Answer::Result { era: self.era.get(), body: body.into() }),
-            _ => Err(Failure::Unreadable("its result is no object")),
+            _ => Err(Failure::Unreadable("its result is no object".into())),
         });
     }
 
@@ -343,7 +495,7 @@ impl Inbox for Session {
         let id = fault.id.as_deref().and_then(own_id).filter(|_| !fault.has_method);
         let entry = id.and_then(|id| self.pending.borrow_mut().remove(&id));
         if let Some(entry) = entry {
-            return entry.waiter.done(Err(Failure::Unreadable("it is malformed")));
+            return entry.waiter.done(Err(Failure::Unreadable("it is malformed".into())));
         }
         self.counters.noise.set(self.counters.noise.get() + 1);
         if let Some(listener) = self.listener.upgrade() {
@@ -368,38 +520,57 @@ impl Inbox for Session {
 
     fn failed(&self, id: u64, why: &str, sent: bool) {
         let entry = self.pending.borrow_mut().remove(&id);
-        if let Some(entry) = entry {
-            let why = why.to_owned();
-            entry.waiter.done(Err(if sent { Failure::Crashed(why) } else { Failure::Unavailable(why) }));
+        let kind = self.http().and_then(HttpLink::failure);
+        self.trouble.set(kind);
+        let Some(mut entry) = entry else { return };
+        let end = kind.and_then(|kind| self.verdict(kind, why));
+        // Neither was it taken by anyone: whoever it is that answers next may get it, once.
+        let may_go_again = match kind {
+            Some(FailureKind::SessionLost) => true,
+            Some(FailureKind::Unreachable) => end.is_some(),
+            _ => false,
+        };
+        if let (true, false, Some(mut errand), Some(listener)) =
+            (may_go_again, sent, entry.errand.take(), self.listener.upgrade())
+        {
+            errand.is_second = true;
+            if let Some(end) = end {
+                listener.ended(end);
+            }
+            return listener.again(id, errand, entry.waiter);
+        }
+        let why = why.to_owned();
+        entry.waiter.done(Err(match kind {
+            Some(FailureKind::TooLong(length)) => Failure::TooLarge(length),
+            Some(FailureKind::BadAnswer) => Failure::Unreadable(why.into()),
+            _ if sent => Failure::Crashed(why),
+            _ => Failure::Unavailable(why),
+        }));
+        if let (Some(end), Some(listener)) = (end, self.listener.upgrade()) {
+            listener.ended(end);
         }
     }
 
     fn session_lost(&self) {
         if let Some(listener) = self.listener.upgrade() {
-            listener.session_lost();
+            listener.ended(End::Forgotten);
         }
     }
 
     fn closed(&self, why: &str) {
-        self.open.set(false);
-        // The owner first: it knows how the process ended and closes with the better reason.
-        if let Some(listener) = self.listener.upgrade() {
-            listener.ended(why);
-        } else {
-            self.fail_all(why);
+        self.gone.notify_one();
+        if !self.open.replace(false) {
+            return;
+        }
+        // Clients' calls are left to the owner: it knows how the process ended and closes with the better reason.
+        match self.listener.upgrade() {
+            Some(listener) => {
+                self.fail_all(why, |pending| pending.own);
+                listener.ended(End::Broken(why.to_owned()));
+            }
+            None => self.fail_all(why, |_| true),
         }
     }
-}
-
-/// What `Mcp-Name` carries for a method.
-fn name_of(method: &str, params: &Bytes) -> Option<String> {
-    let key = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        _ => return None,
-    };
-    let [name] = object::pick(params, [key]);
-    object::text(&params[name?]).map(String::from)
 }
 
 /// An error object that every client library can read: integer code within 32 bits, message a string.
@@ -412,7 +583,9 @@ fn sound_error(error: Bytes) -> Rope {
             return error.into();
         }
     }
-    let mut out = Rope::from("{\"code\":-32603,\"message\":\"the server sent an error without a usable code or message\",\"data\":");
+    let mut out = Rope::from(
+        "{\"code\":-32603,\"message\":\"the server sent an error without a usable code or message\",\"data\":",
+    );
     out.push(error);
     out.push_static("}");
     out

@@ -154,7 +154,12 @@ impl ServerLog {
     /// Empties a stderr pipe from now on, at whatever rate it comes. What is returned ends when every process that
     /// holds the other end has closed it; nobody need wait for it.
     pub fn drain(&self, stderr: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
-        self.logs.0.drains.take(stderr, self.book.clone())
+        self.logs.0.drains.take(stderr, Source::Stderr, self.book.clone())
+    }
+
+    /// The same for the stdout of a program that speaks elsewhere.
+    pub fn drain_stdout(&self, stdout: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
+        self.logs.0.drains.take(stdout, Source::Stdout, self.book.clone())
     }
 
     /// Notes a line that came on stdout and was no message. Of a flood some are kept and the rest is counted.
@@ -265,7 +270,7 @@ impl Book {
         lock(&self.page)
     }
 
-    fn stderr(&self, splitter: &mut Splitter, bytes: &[u8]) {
+    fn piece(&self, source: Source, splitter: &mut Splitter, bytes: &[u8]) {
         let now = Instant::now();
         let mut page = self.page();
         page.heard = Some(now);
@@ -276,13 +281,13 @@ impl Book {
             return;
         }
         page.settle(now);
-        splitter.take(bytes, &mut |line| page.write(Source::Stderr, line));
+        splitter.take(bytes, &mut |line| page.write(source, line));
         page.send(self.number);
     }
 
-    fn stderr_end(&self, splitter: &mut Splitter) {
+    fn end(&self, source: Source, splitter: &mut Splitter) {
         let mut page = self.page();
-        splitter.finish(&mut |line| page.write(Source::Stderr, line));
+        splitter.finish(&mut |line| page.write(source, line));
         page.close();
         page.send(self.number);
     }
