@@ -9,8 +9,9 @@ use crate::mirror::Mirrored;
 use crate::open::open;
 use crate::own::{ALL, Listening};
 use crate::server::Server;
-use crate::session::{End, List, Session};
+use crate::session::Session;
 use crate::spec::{Spec, Transport};
+use crate::wired::{End, List, Listener};
 use bytes::Bytes;
 use frame::{Era, object};
 use std::rc::Rc;
@@ -230,7 +231,7 @@ pub(crate) fn listen_again(server: &Rc<Server>, session: &Rc<Session>) {
     if let Some(listing) = listing {
         listen(server, session, &listing);
         for list in ALL {
-            crate::session::Listener::list_changed(&**server, list);
+            server.list_changed(list);
         }
     }
 }

@@ -4,8 +4,9 @@
 use crate::connect::{self, Fault};
 use crate::launch::Tree;
 use crate::server::{Server, State};
-use crate::session::{End, List, Session};
+use crate::session::Session;
 use crate::spec::{PortOwner, Transport};
+use crate::wired::{End, List};
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;

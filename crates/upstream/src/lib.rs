@@ -7,6 +7,7 @@ pub mod environ;
 #[cfg(unix)]
 pub mod guard;
 mod handshake;
+mod heard;
 #[cfg(unix)]
 pub mod launch;
 mod listing;
@@ -22,7 +23,9 @@ pub mod search_path;
 mod server;
 mod session;
 pub mod spec;
+mod told;
 mod waiter;
+mod wired;
 
 pub use listing::Listing;
 pub use parts::Parts;

@@ -1,7 +1,7 @@
 //! Everything a server lists, page by page, as it was sent. Guards against lists without end.
 
-use crate::session::List;
 use crate::waiter::Failure;
+use crate::wired::List;
 use bytes::Bytes;
 use frame::{Answer, Version, object};
 

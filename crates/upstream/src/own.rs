@@ -1,8 +1,9 @@
 //! Waiters for what the hub asks a server for its own sake and does not wait for.
 
 use crate::server::Server;
-use crate::session::{List, Session};
+use crate::session::Session;
 use crate::waiter::{Failure, Waiter};
+use crate::wired::List;
 use bytes::Bytes;
 use frame::{Answer, Level, Progress};
 use std::rc::{Rc, Weak};

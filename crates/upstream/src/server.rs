@@ -3,9 +3,10 @@
 
 use crate::listing::Listing;
 use crate::own::Ignored;
-use crate::session::{Counters, End, Errand, List, Listener, Session};
+use crate::session::{Counters, Session};
 use crate::spec::Spec;
 use crate::waiter::{Failure, Waiter};
+use crate::wired::{End, Errand, List};
 use crate::{Parts, drive};
 use bytes::Bytes;
 use frame::{Era, Level, Origin, Version};
@@ -305,6 +306,15 @@ impl Server {
         }
     }
 
+    /// Sends what was sent before and has certainly not run.
+    pub(crate) fn resend(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>) {
+        if self.ended.borrow().is_some() {
+            // Nobody may be there until the driver has seen to it.
+            return self.enqueue(Queued { id, errand, deadline: self.patience(), waiter });
+        }
+        self.dispatch(id, errand, waiter);
+    }
+
     fn patience(&self) -> Instant {
         Instant::now() + self.spec.start_timeout.max(Duration::from_secs(1))
     }
@@ -372,40 +382,5 @@ impl Server {
             *place = (state, reason, SystemTime::now());
         }
         self.watcher.state_changed();
-    }
-}
-
-impl Listener for Server {
-    fn list_changed(&self, list: List) {
-        let mut stale = self.stale.borrow_mut();
-        if !stale.contains(&list) {
-            stale.push(list);
-        }
-        self.wake.notify_one();
-    }
-    fn log(&self, level: Level, params: &Bytes) {
-        self.watcher.log(level, params);
-    }
-    fn noise(&self, head: &[u8]) {
-        self.parts.note_noise(&self.name, head);
-    }
-    fn ended(&self, end: End) {
-        if end == End::Forgotten && self.state.borrow().0 == State::Ready {
-            // What comes from now on waits for the new session.
-            self.enter(State::Starting { installs: false }, Some("it has forgotten the session".into()));
-        }
-        let mut ended = self.ended.borrow_mut();
-        // Nothing is worse than what has ended for good.
-        if !matches!(*ended, Some(End::Broken(_) | End::SignIn)) {
-            *ended = Some(end);
-        }
-        self.wake.notify_one();
-    }
-    fn again(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>) {
-        if self.ended.borrow().is_some() {
-            // Nobody may be there until the driver has seen to it.
-            return self.enqueue(Queued { id, errand, deadline: self.patience(), waiter });
-        }
-        self.dispatch(id, errand, waiter);
     }
 }

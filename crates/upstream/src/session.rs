@@ -1,121 +1,29 @@
-//! One connection to one server after another: gives out ids, matches answers, keeps order, answers what the
-//! server asks of the hub itself. Knows the era of the server, not why anything is asked.
+//! One connection to one server: sends requests and notices in the server's own form, keeps what waits for an answer,
+//! ends what is late. Knows the era of the server, not why anything is asked.
 
 use crate::mirror::{Mirrored, name_of};
 use crate::waiter::{Failure, Waiter};
+use crate::wired::{Errand, Listener, Wired};
 use bytes::Bytes;
-use frame::{Answer, Era, Fault, Frame, Kind, Level, Origin, Progress, Rope, Version, object, own_id};
+use frame::{Era, Origin, Rope, Version, object};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use wire::era::{error_code, legacy_server, modern_server};
+use wire::era::{legacy_server, modern_server};
 use wire::http::{FailureKind, HttpLink};
-use wire::link::{Inbox, Link, Message, SendFault};
-use wire::stdio::StdioLink;
+use wire::link::{Link, Message, SendFault};
 
-/// The error of a modern server whose headers and body did not agree.
-const HEADER_MISMATCH: i64 = -32020;
-
-/// What a session tells its server's owner.
-pub(crate) trait Listener {
-    /// One of the lists may have changed.
-    fn list_changed(&self, list: List);
-    /// A log message that belongs to no request.
-    fn log(&self, level: Level, params: &Bytes);
-    /// A line on stdout that is no message.
-    fn noise(&self, head: &[u8]);
-    /// The connection has ended, or is of no more use.
-    fn ended(&self, end: End);
-    /// A request that has certainly not run, because the server had forgotten the session: it may be sent once more.
-    fn again(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>);
-}
-
-/// Why a connection, or its session, is of no more use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// It broke.
-    Broken(String),
-    /// The server wants credentials that it was not given.
-    SignIn,
-    /// The server has forgotten the session; the connection itself can be used.
-    Forgotten,
-}
-
-/// The connection, as far as it differs.
-pub(crate) enum Wired {
-    /// Two pipes.
-    Pipes(StdioLink),
-    /// Streamable HTTP.
-    Http(HttpLink),
-}
-
-impl Wired {
-    fn link(&self) -> &dyn Link {
-        match self {
-            Wired::Pipes(link) => link,
-            Wired::Http(link) => link,
-        }
-    }
-}
-
-/// Keeps a link from keeping its session alive.
-pub(crate) struct Ear(pub Weak<Session>);
-
-impl Inbox for Ear {
-    fn message(&self, frame: Frame, during: Option<u64>) {
-        if let Some(session) = self.0.upgrade() {
-            session.message(frame, during);
-        }
-    }
-    fn noise(&self, fault: Fault, head: &[u8]) {
-        if let Some(session) = self.0.upgrade() {
-            session.noise(fault, head);
-        }
-    }
-    fn too_long(&self, head: &[u8], length: u64) {
-        if let Some(session) = self.0.upgrade() {
-            session.too_long(head, length);
-        }
-    }
-    fn failed(&self, id: u64, why: &str, sent: bool) {
-        if let Some(session) = self.0.upgrade() {
-            session.failed(id, why, sent);
-        }
-    }
-    fn session_lost(&self) {
-        if let Some(session) = self.0.upgrade() {
-            session.session_lost();
-        }
-    }
-    fn closed(&self, why: &str) {
-        if let Some(session) = self.0.upgrade() {
-            session.closed(why);
-        }
-    }
-}
-
-/// The lists of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
-    /// `tools/list`
-    Tools,
-    /// `prompts/list`
-    Prompts,
-    /// `resources/list` and `resources/templates/list`
-    Resources,
-}
-
-struct Pending {
-    waiter: Box<dyn Waiter>,
-    deadline: Instant,
-    budget: Duration,
+pub(crate) struct Pending {
+    pub waiter: Box<dyn Waiter>,
+    pub deadline: Instant,
+    pub budget: Duration,
     /// A request of the hub's own: not counted as a running call.
-    own: bool,
+    pub own: bool,
     /// What to send once more if the server had forgotten the session.
-    errand: Option<Errand>,
+    pub errand: Option<Errand>,
 }
 
 /// What is counted of a server's odd behaviour.
@@ -129,30 +37,21 @@ pub struct Counters {
 
 pub(crate) struct Session {
     link: OnceCell<Wired>,
-    open: Cell<bool>,
+    pub(crate) open: Cell<bool>,
     /// What kind of failure the latest one was.
-    trouble: Cell<Option<FailureKind>>,
+    pub(crate) trouble: Cell<Option<FailureKind>>,
     /// Rings when the link has ended by itself or has said its last word after [`Session::close`].
     pub(crate) gone: Notify,
     pub(crate) mirrored: RefCell<Mirrored>,
     pub(crate) era: Cell<Era>,
-    pending: RefCell<FxHashMap<u64, Pending>>,
-    counters: Rc<Counters>,
-    listener: Weak<dyn Listener>,
+    pub(crate) pending: RefCell<FxHashMap<u64, Pending>>,
+    pub(crate) counters: Rc<Counters>,
+    pub(crate) listener: Weak<dyn Listener>,
     /// Wakes the sweep for deadlines when something begins to wait.
     pub(crate) busy: Notify,
     own_origin: Origin,
     /// Whether the server has been asked to tell of changed lists.
     pub(crate) listening: Cell<bool>,
-}
-
-/// A client's request that was permitted, in the hub's form.
-pub(crate) struct Errand {
-    pub request: policy::Request,
-    pub origin: Rc<Origin>,
-    pub wants_progress: bool,
-    /// It was sent before and has certainly not run; it is not sent a third time.
-    pub is_second: bool,
 }
 
 /// What of a request the transport must know.
@@ -187,7 +86,7 @@ impl Session {
         let _ = self.link.set(link);
     }
 
-    fn http(&self) -> Option<&HttpLink> {
+    pub(crate) fn http(&self) -> Option<&HttpLink> {
         match self.link.get() {
             Some(Wired::Http(link)) => Some(link),
             Some(Wired::Pipes(_)) | None => None,
@@ -296,7 +195,7 @@ impl Session {
         }
     }
 
-    fn send(&self, message: &Message<'_>) -> Result<(), SendFault> {
+    pub(crate) fn send(&self, message: &Message<'_>) -> Result<(), SendFault> {
         match self.link.get() {
             Some(wired) if self.open.get() => wired.link().send(message),
             _ => Err(SendFault::Closed),
@@ -374,219 +273,11 @@ impl Session {
         self.fail_all(why, |_| true);
     }
 
-    fn fail_all(&self, why: &str, which: impl Fn(&Pending) -> bool) {
+    pub(crate) fn fail_all(&self, why: &str, which: impl Fn(&Pending) -> bool) {
         let all: Vec<Pending> =
             self.pending.borrow_mut().extract_if(|_, pending| which(pending)).map(|(_, pending)| pending).collect();
         for pending in all {
             pending.waiter.done(Err(Failure::Crashed(why.to_owned())));
         }
     }
-
-    /// What a failure says about the whole connection.
-    fn verdict(&self, kind: FailureKind, why: &str) -> Option<End> {
-        let link = self.http()?;
-        match kind {
-            // One call that wants more than it was granted costs the others nothing.
-            FailureKind::SignIn if link.challenge().is_some_and(|text| text.contains("insufficient_scope")) => None,
-            FailureKind::SignIn => Some(End::SignIn),
-            // While others run, it may have been a hiccup of the network.
-            FailureKind::Unreachable if self.running() == 0 => Some(End::Broken(why.to_owned())),
-            FailureKind::Status(status) if status == 404 && self.era.get() == Era::Legacy && link.has_session() => {
-                Some(End::Broken(format!("it does not know the session that it has just given: {why}")))
-            }
-            _ => None,
-        }
-    }
-
-    fn answered(&self, frame: &Frame) {
-        let id = own_id(&frame.id());
-        let entry = id.and_then(|id| self.pending.borrow_mut().remove(&id));
-        let Some(entry) = entry else {
-            self.counters.stray.set(self.counters.stray.get() + 1);
-            return;
-        };
-        let body = frame.body().unwrap_or_default();
-        if frame.kind() == Kind::Error && error_code(&body) == Some(HEADER_MISMATCH) {
-            // The definition that the headers were made by is out of date.
-            if let Some(listener) = self.listener.upgrade() {
-                listener.list_changed(List::Tools);
-            }
-        }
-        entry.waiter.done(match frame.kind() {
-            Kind::Error => Ok(Answer::Error(sound_error(body))),
-            _ if body.first() == Some(&b'{') => Ok(Answer::Result { era: self.era.get(), body: body.into() }),
-            _ => Err(Failure::Unreadable("its result is no object".into())),
-        });
-    }
-
-    fn progressed(&self, params: &Bytes) {
-        let [token] = object::pick(params, ["progressToken"]);
-        let Some(token) = token else { return };
-        let Some(id) = own_id(&params[token.clone()]) else { return };
-        // Taken out while it is told, so that whatever it does cannot meet a borrowed map.
-        let entry = self.pending.borrow_mut().remove(&id);
-        let Some(mut entry) = entry else { return };
-        entry.deadline = Instant::now() + entry.budget;
-        entry.waiter.progress(&Progress { params: params.clone(), token });
-        self.pending.borrow_mut().insert(id, entry);
-    }
-
-    fn logged(&self, params: &Bytes, during: Option<u64>) {
-        let [level] = object::pick(params, ["level"]);
-        let level = level.and_then(|range| object::text(&params[range]).and_then(|name| Level::parse(&name)));
-        let level = level.unwrap_or(Level::Info);
-        let owner = during.or_else(|| self.only_call());
-        let entry = owner.and_then(|id| Some((id, self.pending.borrow_mut().remove(&id)?)));
-        if let Some((id, mut entry)) = entry {
-            entry.waiter.log(level, params);
-            self.pending.borrow_mut().insert(id, entry);
-        } else if let Some(listener) = self.listener.upgrade() {
-            listener.log(level, params);
-        }
-    }
-
-    /// The one call that is running, when it is the only one: then what the server says without naming a call is about it.
-    fn only_call(&self) -> Option<u64> {
-        let pending = self.pending.borrow();
-        let mut calls = pending.iter().filter(|(_, pending)| !pending.own).map(|(&id, _)| id);
-        let first = calls.next();
-        if calls.next().is_some() { None } else { first }
-    }
-
-    fn asked(&self, frame: &Frame) {
-        let id = frame.id();
-        let mut text = Rope::from("{\"jsonrpc\":\"2.0\",\"id\":");
-        text.push(id);
-        if frame.method() == "ping" {
-            text.push_static(",\"result\":{}}");
-        } else {
-            // Nothing of the kind was declared; a plain answer keeps the server from waiting.
-            text.push_static(",\"error\":{\"code\":-32601,\"message\":\"the hub does not offer this\"}}");
-        }
-        let _ = self.send(&Message { id: None, method: "", name: None, headers: &[], text: &text });
-    }
-}
-
-impl Inbox for Session {
-    fn message(&self, frame: Frame, during: Option<u64>) {
-        match frame.kind() {
-            Kind::Response | Kind::Error => self.answered(&frame),
-            Kind::Request => self.asked(&frame),
-            Kind::Notification => {
-                let params = frame.params();
-                let changed = |list| {
-                    if let Some(listener) = self.listener.upgrade() {
-                        listener.list_changed(list);
-                    }
-                };
-                match &*frame.method() {
-                    "notifications/progress" => self.progressed(&params),
-                    "notifications/message" => self.logged(&params, during),
-                    "notifications/tools/list_changed" => changed(List::Tools),
-                    "notifications/prompts/list_changed" => changed(List::Prompts),
-                    "notifications/resources/list_changed" => changed(List::Resources),
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    fn noise(&self, fault: Fault, head: &[u8]) {
-        let id = fault.id.as_deref().and_then(own_id).filter(|_| !fault.has_method);
-        let entry = id.and_then(|id| self.pending.borrow_mut().remove(&id));
-        if let Some(entry) = entry {
-            return entry.waiter.done(Err(Failure::Unreadable("it is malformed".into())));
-        }
-        self.counters.noise.set(self.counters.noise.get() + 1);
-        if let Some(listener) = self.listener.upgrade() {
-            listener.noise(head);
-        }
-    }
-
-    fn too_long(&self, head: &[u8], length: u64) {
-        let [id] = object::pick(head, ["id"]);
-        let id = id.and_then(|range| own_id(&head[range]));
-        let entry = id.and_then(|id| self.pending.borrow_mut().remove(&id));
-        match entry {
-            Some(entry) => entry.waiter.done(Err(Failure::TooLarge(length))),
-            None => {
-                self.counters.noise.set(self.counters.noise.get() + 1);
-                if let Some(listener) = self.listener.upgrade() {
-                    listener.noise(format!("a line of {length} bytes was dropped").as_bytes());
-                }
-            }
-        }
-    }
-
-    fn failed(&self, id: u64, why: &str, sent: bool) {
-        let entry = self.pending.borrow_mut().remove(&id);
-        let kind = self.http().and_then(HttpLink::failure);
-        self.trouble.set(kind);
-        let Some(mut entry) = entry else { return };
-        let end = kind.and_then(|kind| self.verdict(kind, why));
-        // Neither was it taken by anyone: whoever it is that answers next may get it, once.
-        let may_go_again = match kind {
-            Some(FailureKind::SessionLost) => true,
-            Some(FailureKind::Unreachable) => end.is_some(),
-            _ => false,
-        };
-        if let (true, false, Some(mut errand), Some(listener)) =
-            (may_go_again, sent, entry.errand.take(), self.listener.upgrade())
-        {
-            errand.is_second = true;
-            if let Some(end) = end {
-                listener.ended(end);
-            }
-            return listener.again(id, errand, entry.waiter);
-        }
-        let why = why.to_owned();
-        entry.waiter.done(Err(match kind {
-            Some(FailureKind::TooLong(length)) => Failure::TooLarge(length),
-            Some(FailureKind::BadAnswer) => Failure::Unreadable(why.into()),
-            _ if sent => Failure::Crashed(why),
-            _ => Failure::Unavailable(why),
-        }));
-        if let (Some(end), Some(listener)) = (end, self.listener.upgrade()) {
-            listener.ended(end);
-        }
-    }
-
-    fn session_lost(&self) {
-        if let Some(listener) = self.listener.upgrade() {
-            listener.ended(End::Forgotten);
-        }
-    }
-
-    fn closed(&self, why: &str) {
-        self.gone.notify_one();
-        if !self.open.replace(false) {
-            return;
-        }
-        // Clients' calls are left to the owner: it knows how the process ended and closes with the better reason.
-        match self.listener.upgrade() {
-            Some(listener) => {
-                self.fail_all(why, |pending| pending.own);
-                listener.ended(End::Broken(why.to_owned()));
-            }
-            None => self.fail_all(why, |_| true),
-        }
-    }
-}
-
-/// An error object that every client library can read: integer code within 32 bits, message a string.
-fn sound_error(error: Bytes) -> Rope {
-    if error.first() == Some(&b'{') {
-        let [code, message] = object::pick(&error, ["code", "message"]);
-        let code = code.and_then(|range| std::str::from_utf8(&error[range]).ok()?.parse::<i32>().ok());
-        let message = message.is_some_and(|range| error[range.start] == b'"');
-        if code.is_some() && message {
-            return error.into();
-        }
-    }
-    let mut out = Rope::from(
-        "{\"code\":-32603,\"message\":\"the server sent an error without a usable code or message\",\"data\":",
-    );
-    out.push(error);
-    out.push_static("}");
-    out
 }
