@@ -34,7 +34,7 @@ fn three_hosts_share_one_process_per_server_and_get_their_own_replies() {
     assert_eq!(guard.len(), 1);
     assert_eq!(children_of(guard[0]).len(), 2);
     let status = home.json(&["status"]);
-    let names = status["clients"].to_string();
+    let names = status["hosts"].to_string();
     for name in ["one", "two", "three"] {
         assert!(names.contains(name), "{names}");
     }

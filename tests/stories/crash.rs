@@ -66,9 +66,9 @@ fn a_killed_hub_forgets_no_write_and_repeats_none() {
     client.initialize("2025-11-25");
     client.await_tool("s__append_line");
     for n in 0..5 {
-        client.call("s__append_line", json!({ "line": format!("line {n}") }));
+        client.call("s__append_line", json!({ "text": format!("line {n}") }));
     }
-    let open = client.send("tools/call", json!({ "name": "s__slow_write", "arguments": { "ms": 20_000 } }));
+    let open = client.send("tools/call", json!({ "name": "s__slow_write", "arguments": { "ms": 20_000, "text": "late" } }));
     assert_eq!(text(&client.call("s__echo", json!({ "text": "sent after it" }))), "sent after it");
     hub.kill();
     assert!(client.answer(&open).get("error").is_some());

@@ -219,7 +219,7 @@ async fn relay(
         }
     };
     tokio::select! {
-        () = relay.operate(operated) => {}
+        () = relay.operate(operated) => documents::mark_stopped(places),
         () = listening => tracing::error!("the committer is gone"),
         () = told_to_stop() => {}
     }
