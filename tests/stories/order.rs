@@ -36,9 +36,9 @@ fn a_cancel_reaches_the_right_request_and_nothing_else() {
     }
     let call = json!({ "name": "f__never", "arguments": {} });
     one.say(&json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": call }));
-    two.say(&json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": call }));
-    // Answered after the two were sent.
+    // Answered after it was sent.
     assert_eq!(text(&one.call("f__echo", json!({}))), "{}");
+    two.say(&json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": call }));
     assert_eq!(text(&two.call("f__echo", json!({}))), "{}");
     for id in [json!(101), json!("101"), json!(4711)] {
         one.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
