@@ -45,10 +45,12 @@ fn a_cancel_reaches_the_right_request_and_nothing_else() {
     }
     let seen: Value = serde_json::from_str(text(&one.call("f__seen", json!({})))).unwrap();
     let seen = seen.as_array().unwrap();
-    let never: Vec<&Value> =
-        seen.iter().filter(|it| it["params"]["name"] == "never").map(|it| &it["id"]).collect();
-    let cancelled: Vec<&Value> =
-        seen.iter().filter(|it| it["method"] == "notifications/cancelled").map(|it| &it["params"]["requestId"]).collect();
+    let never: Vec<&Value> = seen.iter().filter(|it| it["params"]["name"] == "never").map(|it| &it["id"]).collect();
+    let cancelled: Vec<&Value> = seen
+        .iter()
+        .filter(|it| it["method"] == "notifications/cancelled")
+        .map(|it| &it["params"]["requestId"])
+        .collect();
     assert_eq!(never.len(), 2);
     assert_eq!(cancelled, [never[0]], "{seen:?}");
 }

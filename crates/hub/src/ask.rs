@@ -178,9 +178,7 @@ fn checked(seat: &Rc<SeatCore>, ticket: u64, call: Call, judged: Judged) {
         Judged::Unfit(problems) => {
             (Code::InvalidArguments, "The arguments do not match the tool's schema.".to_owned(), problems)
         }
-        Judged::Costly => {
-            (Code::InvalidArguments, String::new(), Unfit::Costly.into_problems())
-        }
+        Judged::Costly => (Code::InvalidArguments, String::new(), Unfit::Costly.into_problems()),
         Judged::NoSchema(fault) => {
             (Code::Quarantined, format!("The tool's input schema cannot be used: {fault}."), Vec::new())
         }
@@ -321,7 +319,12 @@ fn other(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, rece
 fn is_protocol(method: &str) -> bool {
     matches!(
         method,
-        "initialize" | "server/discover" | "ping" | "logging/setLevel" | "subscriptions/listen" | "resources/subscribe"
+        "initialize"
+            | "server/discover"
+            | "ping"
+            | "logging/setLevel"
+            | "subscriptions/listen"
+            | "resources/subscribe"
             | "resources/unsubscribe"
     ) || method.starts_with("tasks/")
 }

@@ -2,9 +2,9 @@
 
 use crate::agent::{Description, SeatCore, View};
 use crate::backend::Backend;
+use crate::catalog::ToolEntry;
 use crate::core::{declares, instructions};
 use crate::operate::{ClientView, ServerDetail, ServerView, ToolView};
-use crate::catalog::ToolEntry;
 use frame::object;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
@@ -27,10 +27,8 @@ pub(crate) fn describe(view: &View, listings: &[(Rc<str>, Rc<Listing>)], version
     if let (View::Server(_), [(_, listing)]) = (view, listings) {
         return alone(listing, capabilities);
     }
-    let texts: Vec<String> = listings
-        .iter()
-        .filter_map(|(key, listing)| Some(format!("## {key}\n{}", instructions(listing)?)))
-        .collect();
+    let texts: Vec<String> =
+        listings.iter().filter_map(|(key, listing)| Some(format!("## {key}\n{}", instructions(listing)?))).collect();
     Description {
         capabilities: format!("{{{}}}", capabilities.join(",")),
         instructions: (!texts.is_empty()).then(|| texts.join("\n\n")),
