@@ -157,4 +157,15 @@ mod tests {
         let table = system.table(&[]).unwrap();
         assert!(table.iter().any(|entry| entry.proc == Proc { pid, start }));
     }
+
+    #[test]
+    fn a_process_with_another_start_is_not_signalled() {
+        let mut system = System { buffer: Vec::new() };
+        let pid = getpid().as_raw_nonzero().get();
+        let start = system.start_of(pid).unwrap();
+        // This very process would be gone.
+        system.signal(Proc { pid, start: start + 1 }, Force::Kill);
+        system.signal(Proc { pid: i32::MAX, start }, Force::Kill);
+        system.signal(Proc { pid: 0, start }, Force::Kill);
+    }
 }
