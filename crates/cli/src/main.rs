@@ -17,7 +17,6 @@ fn main() -> ExitCode {
         // The adapter's arguments alone: the whole command tree costs more than the adapter has time for.
         Some("stdio") => stdio::run(Stdio::parse_from(std::env::args_os().skip(1))),
         Some("guard") => upstream::guard::run(),
-        Some("sample-server") => sample_server::run(),
         _ => commands::run(),
     }
 }

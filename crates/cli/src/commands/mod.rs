@@ -11,9 +11,6 @@ mod server;
 mod stop;
 mod tool;
 
-#[cfg(test)]
-mod tests;
-
 use crate::args::{Cli, Command, Globals, Token};
 use crate::{serve, show, stdio};
 use clap::Parser;
@@ -48,7 +45,6 @@ pub fn run() -> ExitCode {
         // `main` has seen to these when they stand first; after a global option they come here.
         Some(Command::Stdio(args)) => return stdio::run(args),
         Some(Command::Guard) => return upstream::guard::run(),
-        Some(Command::SampleServer) => return sample_server::run(),
         Some(command) => act(command, &globals, &out),
     };
     match done {

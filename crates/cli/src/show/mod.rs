@@ -16,4 +16,4 @@ pub mod when;
 #[cfg(test)]
 mod tests;
 
-pub use screen::{Ink, Screen};
+pub use screen::Screen;
