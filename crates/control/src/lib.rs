@@ -15,7 +15,7 @@ mod tests;
 
 pub use accept::serve;
 pub use operations::{config_paths, config_report};
-pub use logs::{LogLines, LogOf, LogSource};
+pub use logs::{Live, LogLines, LogOf, LogSource};
 pub use socket::Door;
 
 use hub::config::Places;

@@ -2,5 +2,6 @@
 //! No sockets, no SQL, no spawning.
 
 pub mod agent;
+pub mod config;
 pub mod operate;
 pub mod tokens;

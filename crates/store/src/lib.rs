@@ -1,1 +1,40 @@
-//! What must survive a restart: one SQLite file and the committer thread.
+//! What must survive a restart: one SQLite file, its committer thread, the audit chain, the flight marks.
+//! Holds no decisions: it tells what it found and what became durable, the hub decides what follows.
+
+mod anchor;
+mod args;
+mod batch;
+mod boot;
+mod chain;
+mod codes;
+mod committer;
+mod engine;
+mod fault;
+mod flight;
+mod kept;
+mod ledger;
+mod line;
+mod open;
+mod places;
+mod reader;
+mod recover;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod writer;
+
+pub use anchor::Trust;
+pub use batch::{Entry, Item, Stages, Subject};
+pub use boot::BootId;
+pub use codes::{CallNumber, Kind, Method, Outcome};
+pub use committer::{AuditState, Cause, Committer, CommitterThread, Done, Job, Note, Settled, Told};
+pub use fault::{JobFault, ReadFault, StoreFault};
+pub use flight::{Flight, Mark, MarkFault};
+pub use kept::{EraMemory, Kept, Snapshot, Token};
+pub use ledger::{Due, Handed, Ledger};
+pub use open::{Durability, Opened, Options, Store};
+pub use places::Found;
+pub use reader::{AuditRecord, Filter, Reader};
+pub use recover::{Boot, Evidence, Fate, Recovered, fate};
+pub use verify::{Break, Findings};

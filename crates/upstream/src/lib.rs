@@ -6,6 +6,10 @@ pub mod environ;
 pub mod guard;
 #[cfg(unix)]
 pub mod launch;
+#[cfg(unix)]
+pub mod logs;
+#[cfg(unix)]
+pub mod search_path;
 pub mod spec;
 
 pub use spec::{Process, Spec, Transport};

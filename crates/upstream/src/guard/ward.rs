@@ -221,15 +221,14 @@ impl Ward {
         self.sweep(table, mark, now, &mut effects);
 
         let (trees, strays) = self.sort(table, mark);
+        // What the hub still asked for is done also when it is gone since.
+        for (&id, members) in &trees {
+            self.tend(id, members, now, &mut effects);
+        }
         if let Some(since) = self.hub_gone {
             let everyone: Vec<Entry> = trees.into_values().flatten().chain(strays).collect();
             self.leave(&everyone, since, now, &mut effects);
-            return effects;
-        }
-        for (id, members) in trees {
-            self.tend(id, &members, now, &mut effects);
-        }
-        if !strays.is_empty() && self.instances.is_empty() {
+        } else if !strays.is_empty() && self.instances.is_empty() {
             let hopeless = self.strays.press(&strays, TERMINATE, now, &mut effects);
             if !hopeless {
                 self.look(now + AGAIN);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout, missing_docs)]
 
 mod life;
+mod search;
 mod stage;
 mod start;
 
@@ -15,7 +16,7 @@ fn main() -> ExitCode {
         Some(stage::HUB) => return stage::hub(),
         _ => {}
     }
-    let trials = start::all().into_iter().chain(life::all()).map(|(name, test)| {
+    let trials = start::all().into_iter().chain(life::all()).chain(search::all()).map(|(name, test)| {
         Trial::test(name, move || {
             test();
             Ok::<(), Failed>(())

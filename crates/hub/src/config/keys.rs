@@ -1,0 +1,340 @@
+//! The keys of `callgate.jsonc`. This is the only place that says which keys exist, of which type, with which
+//! default and range, and what they mean: the checker, the JSON Schema and the documentation are made from it.
+//! A doc comment here is the text that users read.
+
+use super::foreign;
+use super::template::Template;
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Settings of Callgate: the servers in front of which it stands, and how it treats them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(title = "callgate.jsonc", extend("allowComments" = true, "allowTrailingCommas" = true))]
+pub struct Root {
+    /// Where editors find the JSON Schema of this file.
+    #[serde(rename = "$schema")]
+    pub schema: Option<String>,
+    /// The servers by name, in the shape that every host uses, so that entries can be pasted in.
+    pub mcp_servers: IndexMap<String, Server>,
+    /// Which calls are allowed. Not enforced yet: only `{"default": "allow"}` is accepted.
+    pub policy: Policy,
+    /// Selections of tools by name; each is an endpoint of its own (`/mcp/p/NAME`).
+    pub profiles: IndexMap<String, Profile>,
+    /// Settings of the hub itself.
+    pub hub: Hub,
+}
+
+/// One server. It has a `command`, a `url`, or both (a program that serves its own loopback URL).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(transform = foreign::add)]
+pub struct Server {
+    /// The program to start: a name to look up in PATH, or a path.
+    #[schemars(length(min = 1))]
+    pub command: Option<Template>,
+    /// Its arguments. Secrets are refused here, since every process of the machine can read them.
+    pub args: Vec<Template>,
+    /// Variables for the program, on top of a minimal environment.
+    pub env: IndexMap<String, Template>,
+    /// A file with more variables, one `NAME=value` a line; `env` wins over it.
+    #[schemars(length(min = 1))]
+    pub env_file: Option<Template>,
+    /// The program's working folder; a relative one is seen from the home folder, which is also the default.
+    #[schemars(length(min = 1))]
+    pub cwd: Option<Template>,
+    /// Address of its Streamable HTTP endpoint, `http` or `https`.
+    #[schemars(length(min = 1))]
+    pub url: Option<Template>,
+    /// Headers for every request to `url`.
+    pub headers: IndexMap<String, Template>,
+    /// Kind of transport; told from `command` and `url` when left out.
+    #[serde(rename = "type")]
+    pub kind: Option<Kind>,
+    /// Keeps the entry but neither starts nor lists the server.
+    pub disabled: bool,
+    /// Who shares one process of this server.
+    pub share: Share,
+    /// When the program is started.
+    pub start: Start,
+    /// Seconds without a call after which the program is stopped, its tools staying listed; 0 is never. Without this key
+    /// servers that are eager or stateful are never stopped for being idle.
+    #[schemars(range(min = 0, max = 604_800), extend("default" = super::settings::IDLE_STOP_SECONDS))]
+    pub idle_stop_seconds: Option<u64>,
+    /// Time limits.
+    pub timeouts: Timeouts,
+    /// Names of lanes, each with patterns of this server's tools: a lane runs one call at a time. Without this key all
+    /// calls that are not reads share one lane.
+    pub lanes: IndexMap<String, Vec<String>>,
+    /// What tools of this server do, by their own name, where their hints are missing or wrong.
+    pub effects: IndexMap<String, EffectWord>,
+    /// Treatment of results.
+    pub results: Results,
+    /// Seconds during which the result of a call whose reply was lost answers the identical call; 0 is never.
+    #[schemars(range(min = 0, max = 86_400))]
+    pub replay_lost_seconds: u64,
+    /// Name of the argument that carries an idempotency key.
+    #[schemars(length(min = 1))]
+    pub idempotency_argument: String,
+    /// Who may listen on a port that was given to the server.
+    pub port_owner: PortOwner,
+    /// Whether the process keeps something in memory that later calls rely on: it is not stopped for being idle then.
+    pub stateful: bool,
+    /// `url` as Windsurf and Devin call it.
+    #[schemars(length(min = 1))]
+    pub server_url: Option<Template>,
+    /// `url` as Gemini CLI calls it.
+    #[schemars(length(min = 1))]
+    pub http_url: Option<Template>,
+    /// `timeouts.callSeconds` in milliseconds, as other hosts have it; values under 1000 are ignored.
+    #[schemars(range(min = 0, max = 86_400_000))]
+    pub timeout: Option<u64>,
+    /// `disabled` turned round, as Zed and opencode have it.
+    pub enabled: Option<bool>,
+}
+
+impl Default for Server {
+    fn default() -> Server {
+        Server {
+            command: None,
+            args: Vec::new(),
+            env: IndexMap::new(),
+            env_file: None,
+            cwd: None,
+            url: None,
+            headers: IndexMap::new(),
+            kind: None,
+            disabled: false,
+            share: Share::default(),
+            start: Start::default(),
+            idle_stop_seconds: None,
+            timeouts: Timeouts::default(),
+            lanes: IndexMap::new(),
+            effects: IndexMap::new(),
+            results: Results::default(),
+            replay_lost_seconds: 600,
+            idempotency_argument: "idempotency_key".into(),
+            port_owner: PortOwner::default(),
+            stateful: false,
+            server_url: None,
+            http_url: None,
+            timeout: None,
+            enabled: None,
+        }
+    }
+}
+
+/// Kind of transport, with the spellings of other hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Kind {
+    /// A program that speaks over its stdin and stdout.
+    #[serde(rename = "stdio")]
+    Stdio,
+    /// The same, as Copilot and opencode call it.
+    #[serde(rename = "local")]
+    Local,
+    /// Streamable HTTP.
+    #[serde(rename = "http")]
+    Http,
+    /// The same.
+    #[serde(rename = "streamable-http")]
+    StreamableHyphen,
+    /// The same.
+    #[serde(rename = "streamableHttp")]
+    StreamableCamel,
+    /// The same.
+    #[serde(rename = "streamable_http")]
+    StreamableSnake,
+    /// The same, as opencode calls it.
+    #[serde(rename = "remote")]
+    Remote,
+    /// The old HTTP+SSE transport; accepted, but such a server cannot be used yet.
+    #[serde(rename = "sse")]
+    Sse,
+}
+
+/// Who shares one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Share {
+    /// All hosts.
+    #[default]
+    All,
+    /// Each host has its own.
+    Host,
+    /// Each session has its own; needed for `${root}`.
+    Session,
+}
+
+/// When a server is started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// On its first use.
+    #[default]
+    Lazy,
+    /// With the hub.
+    Eager,
+}
+
+/// Time limits of one server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// Seconds from the start until the lists are read.
+    #[schemars(range(min = 1, max = 3600))]
+    pub start_seconds: u64,
+    /// Seconds that one call may take without a sign of life.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub call_seconds: u64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts { start_seconds: 30, call_seconds: 120 }
+    }
+}
+
+/// What a tool does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EffectWord {
+    /// Changes nothing.
+    Read,
+    /// Changes something.
+    Write,
+    /// May destroy something.
+    Destructive,
+}
+
+/// Treatment of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Results {
+    /// What happens to a result that does not match the tool's output schema.
+    pub check: ResultCheck,
+    /// Bytes of a result that reach the host at once; the rest is kept as a resource.
+    #[schemars(range(min = 1024, max = 67_108_864))]
+    pub max_bytes: u64,
+}
+
+impl Default for Results {
+    fn default() -> Results {
+        Results { check: ResultCheck::Warn, max_bytes: 4_194_304 }
+    }
+}
+
+/// What happens to a result that does not match the tool's output schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ResultCheck {
+    /// It is not looked at.
+    Off,
+    /// It passes and is recorded.
+    Warn,
+    /// It is refused.
+    Strict,
+}
+
+/// Who may listen on a port that was given to a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PortOwner {
+    /// Only a process that the hub started for this server.
+    #[default]
+    Child,
+    /// Anyone, for servers that hand over to a process of their own.
+    Any,
+}
+
+/// Which calls are allowed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Policy {
+    /// For tools that no rule names. Only `allow` is accepted yet, which is also the meaning of leaving it out.
+    pub default: Option<DefaultVerdict>,
+    /// Not enforced yet, therefore refused.
+    pub rules: Vec<Value>,
+    /// Not enforced yet, therefore refused.
+    pub approval: IndexMap<String, Value>,
+}
+
+/// For tools that no rule names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DefaultVerdict {
+    /// By tiers; not enforced yet, therefore refused.
+    Auto,
+    /// Every call runs.
+    Allow,
+    /// A person decides; not enforced yet, therefore refused.
+    Ask,
+    /// No call runs; not enforced yet, therefore refused.
+    Deny,
+}
+
+/// A selection of tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Profile {
+    /// Patterns of exposed tool names (`SERVER__TOOL`); `*` stands for any text.
+    pub tools: Vec<String>,
+}
+
+/// Settings of the hub itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Hub {
+    /// Loopback port of the HTTP endpoint; 0 is chosen once and kept.
+    #[schemars(range(min = 0, max = 65_535))]
+    pub port: u16,
+    /// Whether hosts can attach over HTTP.
+    pub http: bool,
+    /// The audit log.
+    pub audit: Audit,
+}
+
+impl Default for Hub {
+    fn default() -> Hub {
+        Hub { port: 0, http: true, audit: Audit::default() }
+    }
+}
+
+/// The audit log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Audit {
+    /// Which argument and result values are kept.
+    pub payloads: Payloads,
+    /// Days that a row is kept.
+    #[schemars(range(min = 1, max = 36_500))]
+    pub keep_days: u32,
+    /// What a row that guards a side effect survives.
+    pub durability: Durability,
+}
+
+impl Default for Audit {
+    fn default() -> Audit {
+        Audit { payloads: Payloads::None, keep_days: 90, durability: Durability::System }
+    }
+}
+
+/// Which argument and result values are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Payloads {
+    /// Field names, types, sizes and keyed hashes, but no values.
+    None,
+}
+
+/// What a row that guards a side effect survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// A crash of the hub or of the operating system.
+    System,
+    /// A loss of power as well, as far as the disk obeys.
+    Power,
+}

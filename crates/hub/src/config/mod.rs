@@ -1,0 +1,102 @@
+//! The config file: found, read, checked with all faults at once, filled in, compared, edited, watched.
+//! Never quotes a value in a message, never writes a file that it could not read back.
+
+mod address;
+mod check;
+mod diff;
+mod env_file;
+mod foreign;
+mod keys;
+mod launch;
+mod nearest;
+mod places;
+mod problem;
+mod reference;
+mod resolve;
+mod schema;
+mod settings;
+mod source;
+mod template;
+mod walk;
+
+pub use diff::{Changes, diff};
+pub use keys::{Audit, Durability, Hub, Payloads, PortOwner, Profile, ResultCheck, Results, Share, Start};
+pub use launch::launch_hash;
+pub use places::{PlaceError, Places, Platform};
+pub use problem::{Problem, ReadError};
+pub use reference::reference;
+pub use resolve::{Lookup, ServerProblem, resolve};
+pub use schema::published as json_schema;
+pub use settings::{Address, Config, IDLE_STOP_SECONDS, Launch, PolicyConfig, Program, ServerConfig};
+pub use template::{Malformed, Part, Slot, Template};
+
+use source::Source;
+use std::path::Path;
+
+/// Largest config file that is read, in bytes.
+pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A config and what its author should know about it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The settings.
+    pub config: Config,
+    /// Keys that were ignored and the like; sorted by place.
+    pub warnings: Vec<Problem>,
+}
+
+/// Reads and checks a file.
+pub fn load(file: &Path) -> Result<Loaded, ReadError> {
+    check_text(file, &read(file)?).map_err(ReadError::Wrong)
+}
+
+/// Checks a text as if it stood in `file`. All faults at once, sorted by place.
+pub fn check_text(file: &Path, text: &str) -> Result<Loaded, Vec<Problem>> {
+    let source = Source::new(file, text);
+    let tree = source.parse().map_err(|problem| vec![problem])?;
+    let (mut walked, value) = walk::walk(&source, &tree, &schema::SCHEMA);
+    match serde_json::from_value::<keys::Root>(value) {
+        Ok(root) => {
+            let config = check::check(root, &mut walked);
+            if walked.problems.is_empty() {
+                return Ok(Loaded { config, warnings: sorted(walked.warnings) });
+            }
+        }
+        // The walk is stricter than the types, so this says that the two have come apart.
+        Err(error) => walked.problem("", error.to_string()),
+    }
+    Err(sorted(walked.problems))
+}
+
+fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    problems
+}
+
+/// The text of a file, bounded.
+fn read(file: &Path) -> Result<String, ReadError> {
+    use std::io::{self, Read};
+    let unreadable = |source| ReadError::Unreadable { file: file.to_owned(), source };
+    let opened = match std::fs::File::open(file) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReadError::Absent(file.to_owned())),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut text = String::new();
+    opened.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(unreadable(io::Error::other("the file is larger than 4 MiB")));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod diff_tests;
+#[cfg(test)]
+mod places_tests;
+#[cfg(test)]
+mod published_tests;
+#[cfg(test)]
+mod resolve_tests;
+#[cfg(test)]
+mod tests;

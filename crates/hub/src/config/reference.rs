@@ -1,0 +1,106 @@
+//! `docs/config.md`: every key with type, default, range and meaning, made from the schema that the checker walks.
+
+use super::foreign;
+use super::schema::SCHEMA;
+use super::walk::{choices, range};
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+const HEAD: &str = "\
+# The config file
+
+`callgate.jsonc` is JSON with comments and trailing commas. All faults are listed at once with file, line, column and
+key path; a file with a fault is not used, and while the hub runs the config before it stays. Editing the file reloads
+it: servers whose entries did not change are not touched. `callgate config path` prints where it lies and
+`callgate config check` checks it. [examples/callgate.jsonc](examples/callgate.jsonc) shows most keys in use.
+
+This page is made from the table that the checker uses.
+";
+
+const SUBSTITUTIONS: &str = "
+## Substitutions
+
+In every text marked *with substitutions*. They are filled in once: what comes out is not looked at again. A variable
+that is not set is an error of that server only, and so is a port that cannot be had.
+
+| written | becomes |
+| --- | --- |
+| `${home}` | the home folder |
+| `${port}`, `${port:NAME}` | a port that the hub holds for this server's program; the same name, the same port |
+| `${root}` | the first root folder of the session; needs `\"share\": \"session\"` |
+| `${env:NAME}`, `${NAME}` | that variable of the hub's environment |
+| `${env:NAME:-default}`, `${NAME:-default}` | the same, or the default when it is not set or empty |
+| `${secret:NAME}` | that secret; not in `command`, `args`, `cwd` and `envFile`. Not available yet |
+| `$$` | `$` |
+";
+
+/// The page.
+pub fn reference() -> String {
+    let mut out = HEAD.to_owned();
+    let root = &*SCHEMA;
+    section(&mut out, "", root);
+    out.push_str(SUBSTITUTIONS);
+    ignored(&mut out, root.pointer("/properties/mcpServers/additionalProperties/properties"));
+    out
+}
+
+fn section(out: &mut String, path: &str, schema: &Value) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    let title = if path.is_empty() { "At the top".to_owned() } else { format!("`{path}`") };
+    let _ = write!(out, "\n## {title}\n\n{}\n\n", text(schema));
+    out.push_str("| key | type | default | range | meaning |\n| --- | --- | --- | --- | --- |\n");
+    let own: Vec<_> = properties.iter().filter(|(_, schema)| schema.get(foreign::IGNORED).is_none()).collect();
+    for (key, schema) in &own {
+        let default = schema.get("default").map_or(String::new(), |default| format!("`{default}`"));
+        let _ = writeln!(out, "| `{key}` | {} | {default} | {} | {} |", kind(schema), bounds(schema), text(schema));
+    }
+    for (key, schema) in own {
+        let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        section(out, &below, schema);
+        if let Some(entry) = schema.get("additionalProperties") {
+            section(out, &format!("{below}.NAME"), entry);
+        }
+    }
+}
+
+fn ignored(out: &mut String, properties: Option<&Value>) {
+    out.push_str("\n## Keys of other hosts\n\nAccepted in pasted entries with a warning, and without any effect.\n\n");
+    out.push_str("| key | meaning |\n| --- | --- |\n");
+    let all = properties.and_then(Value::as_object).into_iter().flat_map(Map::iter);
+    for (key, schema) in all.filter(|(_, schema)| schema.get(foreign::IGNORED).is_some()) {
+        let _ = writeln!(out, "| `{key}` | {} |", text(schema));
+    }
+}
+
+fn text(schema: &Value) -> String {
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+fn kind(schema: &Value) -> String {
+    if choices(schema).is_some() {
+        return "word".into();
+    }
+    let of = |key: &str| schema.get(key).filter(|inner| inner.is_object()).map(kind);
+    match schema.get("type").and_then(Value::as_str) {
+        Some("string") if schema.get("x-substitutions").is_some() => "text with substitutions".into(),
+        Some("string") => "text".into(),
+        Some("boolean") => "true or false".into(),
+        Some("integer") => "whole number".into(),
+        Some("array") => of("items").map_or("list".into(), |of| format!("list: {of}")),
+        Some("object") if schema.get("properties").is_some() => "object".into(),
+        Some("object") => of("additionalProperties").map_or("object".into(), |of| format!("object by name: {of}")),
+        _ => "any".into(),
+    }
+}
+
+fn bounds(schema: &Value) -> String {
+    if let Some(words) = choices(schema) {
+        return words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    }
+    match range(schema) {
+        (i64::MIN, i64::MAX) if schema.get("minLength").is_some() => "not empty".into(),
+        (i64::MIN, i64::MAX) => String::new(),
+        (min, max) => format!("{min} to {max}"),
+    }
+}

@@ -1,0 +1,146 @@
+//! The config as the hub uses it: every fault was found before, nothing is filled in yet.
+
+use super::keys::{Hub, PortOwner, Profile, Results, Share, Start};
+use super::template::Template;
+use indexmap::IndexMap;
+use policy::Effect;
+use std::time::Duration;
+
+/// Seconds without a call after which a lazy server is stopped.
+pub const IDLE_STOP_SECONDS: u64 = 300;
+
+/// A checked config.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Servers by key, in the order of the file.
+    pub servers: IndexMap<String, ServerConfig>,
+    /// What runs without asking.
+    pub policy: PolicyConfig,
+    /// Selections of tools by name.
+    pub profiles: IndexMap<String, Profile>,
+    /// Settings of the hub itself.
+    pub hub: Hub,
+}
+
+/// Which calls are allowed. One case, until the gate exists (rules.md 38).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PolicyConfig {
+    /// Every call runs.
+    #[default]
+    AllowAll,
+}
+
+/// One server as it stands in the config.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// What is started or reached.
+    pub launch: Launch,
+    /// Kept, but neither started nor listed.
+    pub disabled: bool,
+    /// Who shares one process.
+    pub share: Share,
+    /// When it is started.
+    pub start: Start,
+    /// Time without a call after which it is stopped; None: never.
+    pub idle_stop: Option<Duration>,
+    /// Time from the start until its lists are read.
+    pub start_timeout: Duration,
+    /// Time that one call may take without a sign of life.
+    pub call_timeout: Duration,
+    /// Lanes by name, each with patterns of own tool names; empty: all calls that are not reads share one lane.
+    pub lanes: IndexMap<String, Vec<String>>,
+    /// Effects of tools by own name, the person's word.
+    pub effects: IndexMap<String, Effect>,
+    /// Treatment of results.
+    pub results: Results,
+    /// Time during which a lost result answers the identical call; zero: never.
+    pub replay_lost: Duration,
+    /// Argument that carries an idempotency key.
+    pub idempotency_argument: String,
+    /// Who may listen on a port that was given to it.
+    pub port_owner: PortOwner,
+    /// Whether its process keeps what later calls rely on.
+    pub stateful: bool,
+}
+
+/// What is started or reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Launch {
+    /// A program that speaks over its stdin and stdout.
+    Stdio(Program),
+    /// A program that serves Streamable HTTP on a loopback port.
+    HttpChild(Program, Address),
+    /// Streamable HTTP, nothing to start.
+    Http(Address),
+    /// The old HTTP+SSE transport: known, not usable yet.
+    LegacySse(Address),
+}
+
+impl Launch {
+    /// The program to start, if any.
+    pub fn program(&self) -> Option<&Program> {
+        match self {
+            Launch::Stdio(program) | Launch::HttpChild(program, _) => Some(program),
+            Launch::Http(_) | Launch::LegacySse(_) => None,
+        }
+    }
+    /// The address to reach, if any.
+    pub fn address(&self) -> Option<&Address> {
+        match self {
+            Launch::HttpChild(_, address) | Launch::Http(address) | Launch::LegacySse(address) => Some(address),
+            Launch::Stdio(_) => None,
+        }
+    }
+    /// `stdio`, `http-child`, `http` or `sse`.
+    pub fn transport(&self) -> &'static str {
+        match self {
+            Launch::Stdio(_) => "stdio",
+            Launch::HttpChild(..) => "http-child",
+            Launch::Http(_) => "http",
+            Launch::LegacySse(_) => "sse",
+        }
+    }
+}
+
+/// A program to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// A name to look up in PATH, or a path.
+    pub command: Template,
+    /// Its arguments.
+    pub args: Vec<Template>,
+    /// Variables on top of the minimal environment.
+    pub env: IndexMap<String, Template>,
+    /// A file with more variables.
+    pub env_file: Option<Template>,
+    /// Its working folder.
+    pub cwd: Option<Template>,
+}
+
+/// An address to reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The endpoint.
+    pub url: Template,
+    /// Headers for every request.
+    pub headers: IndexMap<String, Template>,
+}
+
+impl ServerConfig {
+    /// Every text with substitutions, with its field as problems name it: `args[2]`, `env.TOKEN`.
+    pub fn templates(&self) -> Vec<(String, &Template)> {
+        let mut all = Vec::new();
+        if let Some(program) = self.launch.program() {
+            all.push(("command".to_owned(), &program.command));
+            all.extend(program.args.iter().enumerate().map(|(at, arg)| (format!("args[{at}]"), arg)));
+            all.extend(program.env.iter().map(|(name, value)| (super::walk::join("env", name), value)));
+            all.extend(program.env_file.iter().map(|file| ("envFile".to_owned(), file)));
+            all.extend(program.cwd.iter().map(|cwd| ("cwd".to_owned(), cwd)));
+        }
+        if let Some(address) = self.launch.address() {
+            all.push(("url".to_owned(), &address.url));
+            all.extend(address.headers.iter().map(|(name, value)| (super::walk::join("headers", name), value)));
+        }
+        all
+    }
+}

@@ -1,0 +1,223 @@
+//! The committer's words: what goes to the only thread that writes the database, and what comes back.
+
+use crate::batch::Batch;
+use crate::kept::{EraMemory, Snapshot, Token};
+use crate::{CallNumber, JobFault, Kind, StoreFault};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::thread::JoinHandle;
+
+/// Why the database can't be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[repr(u8)]
+pub enum Cause {
+    /// No space is left.
+    #[error("the disk is full")]
+    DiskFull = 1,
+    /// The file or its file system can't be written.
+    #[error("the database is read-only")]
+    ReadOnly = 2,
+    /// The file is damaged.
+    #[error("the database is damaged")]
+    Damaged = 3,
+    /// Another program holds a lock on it.
+    #[error("another program has locked the database")]
+    Locked = 4,
+    /// Anything else.
+    #[error("writing the database fails")]
+    Failing = 5,
+}
+
+impl Cause {
+    pub(crate) fn of(error: &rusqlite::Error) -> Cause {
+        use rusqlite::ErrorCode as Code;
+        match error.sqlite_error_code() {
+            Some(Code::DiskFull) => Cause::DiskFull,
+            Some(Code::ReadOnly | Code::PermissionDenied | Code::CannotOpen) => Cause::ReadOnly,
+            Some(Code::DatabaseCorrupt | Code::NotADatabase) => Cause::Damaged,
+            Some(Code::DatabaseBusy | Code::DatabaseLocked) => Cause::Locked,
+            _ => Cause::Failing,
+        }
+    }
+}
+
+/// Whether audit rows become durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditState {
+    /// They do.
+    Ok,
+    /// The last attempt failed: calls that need an intent are to be refused. Rows are kept and tried again.
+    Unavailable(Cause),
+}
+
+/// The commit of one guarding row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// Which call.
+    pub call: CallNumber,
+    /// Durable, or why not: then the row is not in the log and never will be.
+    pub result: Result<(), Cause>,
+}
+
+/// What the committer tells. Told on its thread: pass it on and return.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Told {
+    /// The guarding rows of one transaction.
+    Settled(Vec<Settled>),
+    /// There is room again after [`Handed::Full`](crate::Handed::Full).
+    Room,
+    /// The state changed.
+    State(AuditState),
+}
+
+/// Takes what the committer tells.
+pub(crate) type Listener = Box<dyn FnMut(Told) + Send>;
+/// Takes the end of one job.
+pub type Done = Box<dyn FnOnce(Result<(), JobFault>) + Send>;
+
+/// An audit row about something that is no call. Texts must hold no secret and no argument value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What is told.
+    pub kind: Kind,
+    /// Milliseconds since 1970.
+    pub at_ms: u64,
+    /// Which client, or empty.
+    pub client: String,
+    /// Which server, or empty.
+    pub server: String,
+    /// Which tool, token, setting, or empty.
+    pub item: String,
+    /// Hash of a definition, or empty.
+    pub definition: String,
+    /// More, as a JSON object, or empty.
+    pub detail: String,
+}
+
+/// Something for the committer to write that is no row of a call.
+#[derive(Clone, Debug)]
+pub enum Job {
+    /// Remember a server's lists.
+    SaveSnapshot(Box<Snapshot>),
+    /// Remember a server's era.
+    SaveEra(EraMemory),
+    /// A server was removed from the config.
+    ForgetServer(String),
+    /// Add or replace a client's token. Durable when done. So the next three.
+    SaveToken(Token),
+    /// Remove a client's token.
+    RemoveToken(String),
+    /// Set a setting, or remove it.
+    Set {
+        /// Which.
+        key: String,
+        /// None removes it.
+        value: Option<String>,
+    },
+    /// A person accepts the log as it is, although its anchor is not in it; the old anchor goes into the row.
+    AcceptEpoch,
+    /// An audit row.
+    Note(Note),
+    /// Only for tests: limits of the database.
+    #[cfg(test)]
+    Pragma(&'static str),
+}
+
+impl Job {
+    pub(crate) fn must_be_durable(&self) -> bool {
+        matches!(self, Job::SaveToken(_) | Job::RemoveToken(_) | Job::Set { .. } | Job::AcceptEpoch)
+    }
+}
+
+pub(crate) enum Message {
+    Batch(Box<Batch>),
+    Job(Job, Option<Done>),
+    Close,
+}
+
+/// What both ends look at without a lock.
+#[derive(Default)]
+pub(crate) struct Shared {
+    /// Bytes of arguments on their way.
+    pub weight: AtomicUsize,
+    /// The relay wants to be told when there is room.
+    pub waits: AtomicBool,
+    /// 0 or a cause.
+    state: AtomicU8,
+}
+
+impl Shared {
+    pub(crate) fn state(&self) -> AuditState {
+        match self.state.load(Ordering::Acquire) {
+            0 => AuditState::Ok,
+            1 => AuditState::Unavailable(Cause::DiskFull),
+            2 => AuditState::Unavailable(Cause::ReadOnly),
+            3 => AuditState::Unavailable(Cause::Damaged),
+            4 => AuditState::Unavailable(Cause::Locked),
+            _ => AuditState::Unavailable(Cause::Failing),
+        }
+    }
+
+    /// Returns whether it is another state than before.
+    pub(crate) fn set_state(&self, state: AuditState) -> bool {
+        let code = match state {
+            AuditState::Ok => 0,
+            AuditState::Unavailable(cause) => cause as u8,
+        };
+        self.state.swap(code, Ordering::AcqRel) != code
+    }
+}
+
+/// Hands jobs to the committer, from any thread.
+#[derive(Clone)]
+pub struct Committer {
+    pub(crate) queue: SyncSender<Message>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Committer {
+    /// Queues a job; `done` is called on the committer's thread after its commit, or here if there is no room.
+    pub fn submit(&self, job: Job, done: Option<Done>) {
+        let (done, fault) = match self.queue.try_send(Message::Job(job, done)) {
+            Ok(()) => return,
+            Err(TrySendError::Full(Message::Job(_, done))) => (done, JobFault::Full),
+            Err(TrySendError::Disconnected(Message::Job(_, done))) => (done, JobFault::Stopped),
+            Err(_) => return,
+        };
+        if let Some(done) = done {
+            done(Err(fault));
+        }
+    }
+
+    /// Queues a job, waiting for room, and waits for its commit. Not for the relay thread.
+    pub fn submit_and_wait(&self, job: Job) -> Result<(), JobFault> {
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let done: Done = Box::new(move |result| {
+            // The other end waits, or has given up.
+            let _ = tell.try_send(result);
+        });
+        self.queue.send(Message::Job(job, Some(done))).map_err(|_| JobFault::Stopped)?;
+        told.recv().map_err(|_| JobFault::Stopped)?
+    }
+
+    /// Whether rows become durable, as of the last attempt.
+    pub fn state(&self) -> AuditState {
+        self.shared.state()
+    }
+}
+
+/// The running committer. Its owner stops it last.
+pub struct CommitterThread {
+    pub(crate) queue: SyncSender<Message>,
+    pub(crate) thread: JoinHandle<Result<(), StoreFault>>,
+}
+
+impl CommitterThread {
+    /// Writes all that is queued, then the stop row and the anchor, and closes the database. Blocks.
+    pub fn stop(self) -> Result<(), StoreFault> {
+        // If it is gone already, joining tells why.
+        let _ = self.queue.send(Message::Close);
+        self.thread.join().map_err(|_| StoreFault::Thread("it panicked"))?
+    }
+}

@@ -1,0 +1,183 @@
+//! What is remembered of servers, clients and settings from one run to the next. Plain rows, read at start.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+/// The lists of one server as it last gave them, so that it needs not run to be listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its key in the config.
+    pub server: String,
+    /// Hash of how it is launched: other launch, other server.
+    pub launch: String,
+    /// Milliseconds since 1970.
+    pub at_ms: u64,
+    /// Protocol revision spoken with it.
+    pub version: String,
+    /// Its `serverInfo` object.
+    pub server_info: String,
+    /// Its capabilities object.
+    pub capabilities: String,
+    /// Its instructions.
+    pub instructions: Option<String>,
+    /// The JSON array of its tools as it sent it; None where it has no such list. So the next three.
+    pub tools: Option<String>,
+    /// Prompts.
+    pub prompts: Option<String>,
+    /// Resources.
+    pub resources: Option<String>,
+    /// Resource templates.
+    pub templates: Option<String>,
+}
+
+/// Which revision a server was found to speak, known even before it ever gave a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EraMemory {
+    /// Its key in the config.
+    pub server: String,
+    /// Hash of how it is launched.
+    pub launch: String,
+    /// Protocol revision.
+    pub version: String,
+    /// Milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// A client's token for HTTP; the token itself is never stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// The client's identity.
+    pub name: String,
+    /// SHA-256 of the token.
+    pub sha256: [u8; 32],
+    /// Milliseconds since 1970.
+    pub created_ms: u64,
+}
+
+/// Everything that is read at start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Per server and launch.
+    pub catalogs: Vec<Snapshot>,
+    /// Per server and launch.
+    pub eras: Vec<EraMemory>,
+    /// By name.
+    pub tokens: Vec<Token>,
+    /// Key and value, by key.
+    pub settings: Vec<(String, String)>,
+}
+
+/// Launches of one server that are remembered.
+const LAUNCHES: u32 = 8;
+
+type Sql<T> = rusqlite::Result<T>;
+
+fn all<T>(conn: &Connection, sql: &str, read: fn(&Row<'_>) -> Sql<T>) -> Sql<Vec<T>> {
+    conn.prepare(sql)?.query_map([], read)?.collect()
+}
+
+impl Kept {
+    pub(crate) fn read(conn: &Connection) -> Sql<Kept> {
+        Ok(Kept {
+            catalogs: all(
+                conn,
+                "SELECT server, launch, at, version, server_info, capabilities, instructions, tools, prompts,
+                        resources, templates FROM catalogs ORDER BY server, at",
+                |row| {
+                    Ok(Snapshot {
+                        server: row.get(0)?,
+                        launch: row.get(1)?,
+                        at_ms: row.get::<_, i64>(2)? as u64,
+                        version: row.get(3)?,
+                        server_info: row.get(4)?,
+                        capabilities: row.get(5)?,
+                        instructions: row.get(6)?,
+                        tools: row.get(7)?,
+                        prompts: row.get(8)?,
+                        resources: row.get(9)?,
+                        templates: row.get(10)?,
+                    })
+                },
+            )?,
+            eras: all(conn, "SELECT server, launch, version, at FROM eras ORDER BY server, at", |row| {
+                Ok(EraMemory {
+                    server: row.get(0)?,
+                    launch: row.get(1)?,
+                    version: row.get(2)?,
+                    at_ms: row.get::<_, i64>(3)? as u64,
+                })
+            })?,
+            tokens: all(conn, "SELECT name, sha256, created FROM tokens ORDER BY name", |row| {
+                Ok(Token { name: row.get(0)?, sha256: row.get(1)?, created_ms: row.get::<_, i64>(2)? as u64 })
+            })?,
+            settings: all(conn, "SELECT key, value FROM settings ORDER BY key", |row| Ok((row.get(0)?, row.get(1)?)))?,
+        })
+    }
+}
+
+pub(crate) fn save_snapshot(conn: &Connection, it: &Snapshot) -> Sql<()> {
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO catalogs(server, launch, at, version, server_info, capabilities, instructions,
+            tools, prompts, resources, templates) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(params![
+        it.server,
+        it.launch,
+        it.at_ms as i64,
+        it.version,
+        it.server_info,
+        it.capabilities,
+        it.instructions,
+        it.tools,
+        it.prompts,
+        it.resources,
+        it.templates
+    ])?;
+    forget_old_launches(conn, "catalogs", &it.server)
+}
+
+pub(crate) fn save_era(conn: &Connection, it: &EraMemory) -> Sql<()> {
+    conn.prepare_cached("INSERT OR REPLACE INTO eras(server, launch, version, at) VALUES(?, ?, ?, ?)")?
+        .execute(params![it.server, it.launch, it.version, it.at_ms as i64])?;
+    forget_old_launches(conn, "eras", &it.server)
+}
+
+fn forget_old_launches(conn: &Connection, table: &str, server: &str) -> Sql<()> {
+    let sql = format!(
+        "DELETE FROM {table} WHERE server = ?1 AND launch NOT IN
+            (SELECT launch FROM {table} WHERE server = ?1 ORDER BY at DESC LIMIT {LAUNCHES})"
+    );
+    conn.prepare_cached(&sql)?.execute([server]).map(drop)
+}
+
+pub(crate) fn forget_server(conn: &Connection, server: &str) -> Sql<()> {
+    conn.execute("DELETE FROM catalogs WHERE server = ?", [server])?;
+    conn.execute("DELETE FROM eras WHERE server = ?", [server]).map(drop)
+}
+
+pub(crate) fn save_token(conn: &Connection, it: &Token) -> Sql<()> {
+    conn.execute(
+        "INSERT OR REPLACE INTO tokens(name, sha256, created) VALUES(?, ?, ?)",
+        params![it.name, it.sha256, it.created_ms as i64],
+    )
+    .map(drop)
+}
+
+pub(crate) fn remove_token(conn: &Connection, name: &str) -> Sql<()> {
+    conn.execute("DELETE FROM tokens WHERE name = ?", [name]).map(drop)
+}
+
+pub(crate) fn save_setting(conn: &Connection, key: &str, value: Option<&str>) -> Sql<()> {
+    match value {
+        Some(value) => conn.execute("INSERT OR REPLACE INTO settings(key, value) VALUES(?, ?)", [key, value]),
+        None => conn.execute("DELETE FROM settings WHERE key = ?", [key]),
+    }
+    .map(drop)
+}
+
+pub(crate) fn meta(conn: &Connection, key: &str) -> Sql<Option<String>> {
+    conn.query_row("SELECT value FROM meta WHERE key = ?", [key], |row| row.get(0)).optional()
+}
+
+pub(crate) fn set_meta(conn: &Connection, key: &str, value: &str) -> Sql<()> {
+    conn.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", [key, value]).map(drop)
+}

@@ -1,0 +1,103 @@
+//! What is remembered from one run to the next.
+
+use super::*;
+
+#[test]
+fn what_was_saved_is_there_after_a_restart() {
+    let home = tempfile::tempdir().unwrap();
+    let desk = Desk::open(home.path());
+    assert_eq!(desk.opened.kept, Kept::default());
+    let snapshot = Snapshot {
+        server: "files".into(),
+        launch: "sha256:1".into(),
+        at_ms: 5,
+        version: "2025-06-18".into(),
+        server_info: r#"{"name":"x"}"#.into(),
+        capabilities: "{}".into(),
+        instructions: None,
+        tools: Some(r#"[{"name":"a"}]"#.into()),
+        ..Snapshot::default()
+    };
+    let era = EraMemory { server: "web".into(), launch: "l".into(), version: "2026-07-28".into(), at_ms: 6 };
+    let token = Token { name: "cursor".into(), sha256: [3; 32], created_ms: 7 };
+    let committer = &desk.opened.committer;
+    let newer = Snapshot { tools: None, at_ms: 8, ..snapshot.clone() };
+    for job in [
+        Job::SaveSnapshot(Box::new(snapshot)),
+        Job::SaveSnapshot(Box::new(newer.clone())),
+        Job::SaveEra(era.clone()),
+        Job::SaveToken(token.clone()),
+        Job::SaveToken(Token { name: "old".into(), sha256: [4; 32], created_ms: 1 }),
+        Job::RemoveToken("old".into()),
+        Job::Set { key: "port".into(), value: Some("7".into()) },
+        Job::Set { key: "port".into(), value: Some("8".into()) },
+        Job::Set { key: "gone".into(), value: Some("1".into()) },
+        Job::Set { key: "gone".into(), value: None },
+    ] {
+        committer.submit_and_wait(job).unwrap();
+    }
+    desk.stop();
+    let desk = Desk::open(home.path());
+    let expect = Kept {
+        catalogs: vec![newer],
+        eras: vec![era],
+        tokens: vec![token],
+        settings: vec![("port".into(), "8".into())],
+    };
+    assert_eq!(desk.opened.kept, expect);
+    desk.opened.committer.submit_and_wait(Job::ForgetServer("files".into())).unwrap();
+    desk.stop();
+    assert_eq!(Desk::open(home.path()).opened.kept.catalogs, []);
+}
+
+#[test]
+fn only_the_newest_launches_of_a_server_are_remembered() {
+    let home = tempfile::tempdir().unwrap();
+    let desk = Desk::open(home.path());
+    for number in 0..12 {
+        let (server, launch) = ("files".to_owned(), format!("l{number}"));
+        let era = EraMemory { server, launch, version: "v".into(), at_ms: number };
+        desk.opened.committer.submit_and_wait(Job::SaveEra(era)).unwrap();
+    }
+    desk.stop();
+    let eras = Desk::open(home.path()).opened.kept.eras;
+    assert_eq!(eras.iter().map(|era| era.at_ms).collect::<Vec<_>>(), (4..12).collect::<Vec<_>>());
+}
+
+#[test]
+fn notes_are_rows_of_the_chain() {
+    let home = tempfile::tempdir().unwrap();
+    let desk = Desk::open(home.path());
+    let note = Note {
+        kind: Kind::Token,
+        at_ms: 3,
+        client: "cursor".into(),
+        server: String::new(),
+        item: "cursor".into(),
+        definition: String::new(),
+        detail: r#"{"added":true}"#.into(),
+    };
+    desk.opened.committer.submit_and_wait(Job::Note(note)).unwrap();
+    desk.stop();
+    let rows = whole_log(home.path());
+    assert_eq!(
+        (rows[1].kind.as_str(), rows[1].client.as_str(), rows[1].detail.as_str()),
+        ("token", "cursor", r#"{"added":true}"#)
+    );
+    assert_eq!(Reader::open(home.path()).unwrap().verify().unwrap().broken, None);
+}
+
+#[test]
+fn a_stopped_committer_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let desk = Desk::open(home.path());
+    let Opened { mut ledger, committer, thread, .. } = desk.opened;
+    thread.stop().unwrap();
+    assert_eq!(committer.submit_and_wait(Job::RemoveToken("x".into())), Err(JobFault::Stopped));
+    let (tell, told) = sync_channel(1);
+    committer.submit(Job::RemoveToken("x".into()), Some(Box::new(move |result| tell.send(result).unwrap())));
+    assert_eq!(told.recv().unwrap(), Err(JobFault::Stopped));
+    let call = ledger.next_call();
+    assert_eq!(ledger.push(&Entry::new(call, Kind::Intent, 1)), Due::Now);
+    assert_eq!(ledger.flush(), Handed::Gone);
+}

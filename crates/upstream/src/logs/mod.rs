@@ -1,0 +1,417 @@
+//! What servers say besides the protocol: stderr, noise on stdout, and what the hub has to say about them. Kept in
+//! bounded files, in a bounded tail in memory, and told live. Never waits for a disk or for a reader.
+
+mod budget;
+mod drain;
+pub mod file;
+mod lines;
+
+use budget::Budget;
+use drain::Drains;
+use file::{Bounds, Folder, Rotating};
+use lines::{LONGEST, Splitter, escaped};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::{broadcast, oneshot};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
+
+/// Pieces of text on their way to the disk, each of at most some 20 KiB. What comes on top is dropped and counted.
+const ON_THE_WAY: usize = 512;
+/// Lines and bytes of the tail in memory, for each server.
+const TAIL_LINES: usize = 400;
+const TAIL_BYTES: usize = 128 << 10;
+/// Lines that a live reader may lag behind.
+const LAG: usize = 256;
+/// Stderr: bytes at once, and a second.
+const STDERR: (u64, u64) = (4 << 20, 64 << 10);
+/// Noise on stdout: lines at once, and a second.
+const NOISE: (u64, u64) = (100, 10);
+/// Of what is dropped, so much is kept until the flood ends: the last words may tell why.
+const LAST_WORDS: usize = 2 << 10;
+/// The name of the hub's own log.
+pub const HUB_LOG: &str = "callgate";
+
+/// Where a line comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The server's stderr.
+    Stderr,
+    /// The server's stdout, which should have carried protocol only.
+    Stdout,
+    /// The hub, about the server.
+    Hub,
+}
+
+impl Source {
+    /// As in the files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Source::Stderr => "err",
+            Source::Stdout => "out",
+            Source::Hub => "hub",
+        }
+    }
+}
+
+/// One line. The text is as the server wrote it (broken characters replaced): escape it before a terminal sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// When it came.
+    pub at: jiff::Timestamp,
+    /// From where.
+    pub source: Source,
+    /// Without its end, at most 8 KiB.
+    pub text: Arc<str>,
+}
+
+impl Line {
+    /// As it stands in the file, without its end: no control character in it acts.
+    pub fn shown(&self) -> String {
+        let mut text = format!("{:.3} {} ", self.at, self.source.word());
+        escaped(&self.text, &mut text);
+        text
+    }
+}
+
+/// All logs of one hub. Clones are of the same logs; when the last one is dropped, what is on its way is written.
+#[derive(Clone)]
+pub struct Logs(Arc<Shelf>);
+
+struct Shelf {
+    // Dropped in this order: first the pipes, then what they still gave is written.
+    drains: Drains,
+    pen: NonBlocking,
+    dropped: ErrorCounter,
+    books: Arc<Mutex<Vec<Arc<Book>>>>,
+    by_name: Mutex<BTreeMap<String, Arc<Book>>>,
+    folder: Folder,
+    bounds: Bounds,
+    _writer: WorkerGuard,
+}
+
+impl Logs {
+    /// Keeps logs in a folder of mode 0700, made if missing. Starts two threads: one reads, one writes.
+    pub fn open(folder: &Path) -> io::Result<Logs> {
+        Logs::bounded(folder, Bounds::default())
+    }
+
+    /// With other bounds for each file.
+    pub fn bounded(folder: &Path, bounds: Bounds) -> io::Result<Logs> {
+        let folder = Folder::open(folder)?;
+        let books: Arc<Mutex<Vec<Arc<Book>>>> = Arc::default();
+        let desk = Desk { folder: folder.clone(), bounds, books: books.clone(), files: BTreeMap::new() };
+        let builder = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(ON_THE_WAY).thread_name("logs");
+        let (pen, writer) = builder.finish(desk);
+        Ok(Logs(Arc::new(Shelf {
+            drains: Drains::start()?,
+            dropped: pen.error_counter(),
+            pen,
+            books,
+            by_name: Mutex::default(),
+            folder,
+            bounds,
+            _writer: writer,
+        })))
+    }
+
+    /// The log of one server, by its name in the config.
+    pub fn server(&self, name: &str) -> ServerLog {
+        let mut by_name = lock(&self.0.by_name);
+        let book = by_name.entry(name.to_owned()).or_insert_with(|| {
+            let mut books = lock(&self.0.books);
+            let book = Arc::new(Book::new(books.len() as u32, stem(name), self.0.pen.clone()));
+            books.push(book.clone());
+            book
+        });
+        ServerLog { book: book.clone(), logs: self.clone() }
+    }
+
+    /// Pieces of text that the disk did not take in time, of all servers together.
+    pub fn dropped(&self) -> usize {
+        self.0.dropped.dropped_lines()
+    }
+
+    /// The hub's own log: a writer for the subscriber of `tracing`, to be put behind its own worker.
+    pub fn hub(&self) -> Rotating {
+        Rotating::new(self.0.folder.clone(), HUB_LOG.into(), self.0.bounds)
+    }
+}
+
+/// The log of one server.
+#[derive(Clone)]
+pub struct ServerLog {
+    book: Arc<Book>,
+    logs: Logs,
+}
+
+impl ServerLog {
+    /// Empties a stderr pipe from now on, at whatever rate it comes. What is returned ends when every process that
+    /// holds the other end has closed it; nobody need wait for it.
+    pub fn drain(&self, stderr: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
+        self.logs.0.drains.take(stderr, self.book.clone())
+    }
+
+    /// Notes a line that came on stdout and was no message. Of a flood some are kept and the rest is counted.
+    pub fn note(&self, noise: &[u8]) {
+        self.book.note(noise, Instant::now());
+    }
+
+    /// Says something about the server: that it was started, how it ended.
+    pub fn say(&self, text: &str) {
+        let mut page = self.book.page();
+        page.write(Source::Hub, text);
+        page.send(self.book.number);
+    }
+
+    /// The last lines, the oldest first.
+    pub fn tail(&self, count: usize) -> Vec<Line> {
+        let mut page = self.book.page();
+        page.settle(Instant::now());
+        page.send(self.book.number);
+        page.tail.iter().skip(page.tail.len().saturating_sub(count)).cloned().collect()
+    }
+
+    /// The last lines, and all that follow them: none is missing or doubled in between. A reader that lags too far
+    /// behind is told how many it missed.
+    pub fn follow(&self, count: usize) -> (Vec<Line>, broadcast::Receiver<Line>) {
+        let page = self.book.page();
+        let last = page.tail.iter().skip(page.tail.len().saturating_sub(count)).cloned().collect();
+        (last, page.live.subscribe())
+    }
+
+    /// The last lines from the files, as they stand there: those of earlier runs too. Reads up to two whole files, so
+    /// it is not for the relay thread.
+    pub fn read_back(&self, count: usize) -> io::Result<Vec<String>> {
+        let mut lines: VecDeque<String> = VecDeque::new();
+        for name in [format!("{}.log", self.book.stem), format!("{}.log.1", self.book.stem)] {
+            let text = self.logs.0.folder.read(&name)?.unwrap_or_default();
+            for line in String::from_utf8_lossy(&text).lines().rev() {
+                if lines.len() == count {
+                    return Ok(lines.into());
+                }
+                lines.push_front(line.to_owned());
+            }
+        }
+        Ok(lines.into())
+    }
+
+    /// The name of its file in the folder.
+    pub fn file(&self) -> String {
+        format!("{}.log", self.book.stem)
+    }
+
+    /// When the server last wrote to stderr or made noise: a sign of life while it installs itself.
+    pub fn last_heard(&self) -> Option<Instant> {
+        self.book.page().heard
+    }
+
+    /// Why its file can't be written at present, if it can't.
+    pub fn trouble(&self) -> Option<String> {
+        self.book.page().trouble.clone()
+    }
+
+    /// Pieces of text that could not be written to its file.
+    pub fn unwritten(&self) -> u64 {
+        self.book.unwritten.load(Ordering::Relaxed)
+    }
+}
+
+/// One server's log, as both threads share it.
+struct Book {
+    number: u32,
+    stem: String,
+    unwritten: AtomicU64,
+    page: Mutex<Page>,
+}
+
+struct Page {
+    tail: VecDeque<Line>,
+    tail_bytes: usize,
+    live: broadcast::Sender<Line>,
+    /// Text for the file that is not sent yet.
+    text: String,
+    pen: NonBlocking,
+    stderr: Budget,
+    noise: Budget,
+    last_words: Vec<u8>,
+    heard: Option<Instant>,
+    trouble: Option<String>,
+}
+
+impl Book {
+    fn new(number: u32, stem: String, pen: NonBlocking) -> Book {
+        let page = Page {
+            tail: VecDeque::new(),
+            tail_bytes: 0,
+            live: broadcast::channel(LAG).0,
+            text: String::new(),
+            pen,
+            stderr: Budget::new(STDERR.0, STDERR.1),
+            noise: Budget::new(NOISE.0, NOISE.1),
+            last_words: Vec::new(),
+            heard: None,
+            trouble: None,
+        };
+        Book { number, stem, unwritten: AtomicU64::new(0), page: Mutex::new(page) }
+    }
+
+    fn page(&self) -> MutexGuard<'_, Page> {
+        lock(&self.page)
+    }
+
+    fn stderr(&self, splitter: &mut Splitter, bytes: &[u8]) {
+        let now = Instant::now();
+        let mut page = self.page();
+        page.heard = Some(now);
+        if !page.stderr.pass(bytes.len() as u64, now) {
+            let last = &bytes[bytes.len().saturating_sub(LAST_WORDS)..];
+            page.last_words.clear();
+            page.last_words.extend_from_slice(last);
+            return;
+        }
+        page.settle(now);
+        splitter.take(bytes, &mut |line| page.write(Source::Stderr, line));
+        page.send(self.number);
+    }
+
+    fn stderr_end(&self, splitter: &mut Splitter) {
+        let mut page = self.page();
+        splitter.finish(&mut |line| page.write(Source::Stderr, line));
+        page.close();
+        page.send(self.number);
+    }
+
+    fn note(&self, noise: &[u8], now: Instant) {
+        let mut page = self.page();
+        page.heard = Some(now);
+        if page.noise.pass(1, now) {
+            page.settle(now);
+            let head = &noise[..noise.len().min(LONGEST)];
+            let text = String::from_utf8_lossy(head);
+            let cut = if head.len() < noise.len() { " \u{2026}" } else { "" };
+            page.write(Source::Stdout, &format!("{}{cut}", text.trim_end_matches(['\n', '\r'])));
+            page.send(self.number);
+        }
+    }
+}
+
+impl Page {
+    fn write(&mut self, source: Source, text: &str) {
+        let line = Line { at: jiff::Timestamp::now(), source, text: text.into() };
+        let _ = writeln!(self.text, "{}", line.shown());
+        self.tail_bytes += line.text.len();
+        self.tail.push_back(line.clone());
+        while self.tail.len() > TAIL_LINES || self.tail_bytes > TAIL_BYTES {
+            let Some(oldest) = self.tail.pop_front() else { break };
+            self.tail_bytes -= oldest.text.len();
+        }
+        // Nobody may be listening.
+        let _ = self.live.send(line);
+    }
+
+    /// Tells what was dropped, once the flood is over.
+    fn settle(&mut self, now: Instant) {
+        let stderr = self.stderr.settle(now);
+        let noise = self.noise.settle(now);
+        self.tell(stderr, noise);
+    }
+
+    fn close(&mut self) {
+        let stderr = self.stderr.close();
+        let noise = self.noise.close();
+        self.tell(stderr, noise);
+    }
+
+    fn tell(&mut self, stderr: Option<(u64, u64)>, noise: Option<(u64, u64)>) {
+        if let Some((_, bytes)) = stderr {
+            self.write(Source::Hub, &format!("{bytes} bytes of stderr dropped: too much at once; its end follows"));
+            let last = std::mem::take(&mut self.last_words);
+            let mut splitter = Splitter::default();
+            let mut each = |line: &str| self.write(Source::Stderr, line);
+            splitter.take(&last, &mut each);
+            splitter.finish(&mut each);
+        }
+        if let Some((lines, _)) = noise {
+            self.write(Source::Hub, &format!("{lines} more lines on stdout that were no messages"));
+        }
+    }
+
+    fn send(&mut self, number: u32) {
+        if self.text.is_empty() {
+            return;
+        }
+        let mut piece = number.to_le_bytes().to_vec();
+        piece.append(&mut std::mem::take(&mut self.text).into_bytes());
+        let _ = self.pen.write(&piece);
+    }
+}
+
+/// The writing thread's side: each piece begins with the number of its book.
+struct Desk {
+    folder: Folder,
+    bounds: Bounds,
+    books: Arc<Mutex<Vec<Arc<Book>>>>,
+    files: BTreeMap<u32, Rotating>,
+}
+
+impl Desk {
+    fn put(&mut self, piece: &[u8]) {
+        let Some((number, text)) = piece.split_first_chunk::<4>() else { return };
+        let number = u32::from_le_bytes(*number);
+        let Some(book) = lock(&self.books).get(number as usize).cloned() else { return };
+        let file = self
+            .files
+            .entry(number)
+            .or_insert_with(|| Rotating::new(self.folder.clone(), book.stem.clone(), self.bounds));
+        let trouble = file.write_all(text).err().map(|fault| fault.to_string());
+        if trouble.is_some() {
+            book.unwritten.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut page = book.page();
+        if let Some(fault) = trouble.as_ref().filter(|_| page.trouble.is_none()) {
+            tracing::warn!(file = book.stem, fault, "a server's log can't be written");
+        }
+        page.trouble = trouble;
+    }
+}
+
+impl Write for Desk {
+    /// Takes each piece whole, and never tells a fault: the worker would lose the pieces behind it.
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.put(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A panic elsewhere does not make a log unreadable.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file name for any server name: the name itself where it can be one, else something readable and unique.
+fn stem(name: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.');
+    let fits = (1..=64).contains(&name.len()) && name.chars().all(plain);
+    if fits && !name.starts_with('.') && !name.eq_ignore_ascii_case(HUB_LOG) {
+        return name.to_owned();
+    }
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in name.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let head: String = name.chars().filter(|character| plain(*character) && *character != '.').take(40).collect();
+    format!("{head}-{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests;
