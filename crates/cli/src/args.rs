@@ -6,7 +6,13 @@ use std::path::PathBuf;
 
 /// One local hub in front of all MCP servers: configure a server once, use it from every host.
 #[derive(Debug, Parser)]
-#[command(name = "callgate", version, arg_required_else_help = false, disable_help_subcommand = true, max_term_width = 100)]
+#[command(
+    name = "callgate",
+    version,
+    arg_required_else_help = false,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
 pub struct Cli {
     /// Where and how.
     #[command(flatten)]

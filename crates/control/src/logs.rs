@@ -6,8 +6,8 @@ use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures_util::stream::{self, BoxStream};
 use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
 use operator::words::{LogLine, Tail};
 use std::convert::Infallible;
 use std::io;
@@ -43,7 +43,9 @@ impl Live {
         let lines = stream::unfold(lines, move |mut lines| async move {
             let line = match lines.recv().await {
                 Ok(line) => shown(&line),
-                Err(RecvError::Lagged(count)) => format!("… {count} lines came too fast to follow; they are in the file"),
+                Err(RecvError::Lagged(count)) => {
+                    format!("… {count} lines came too fast to follow; they are in the file")
+                }
                 Err(RecvError::Closed) => return None,
             };
             Some((line, lines))
@@ -60,12 +62,20 @@ pub trait LogSource: Send + Sync {
 }
 
 /// The answer of `logs` and `server.logs`.
-pub async fn answer(source: Arc<dyn LogSource>, of: LogOf, lines: u32, tail: Tail, stopping: Stopping) -> Outcome<Response> {
+pub async fn answer(
+    source: Arc<dyn LogSource>,
+    of: LogOf,
+    lines: u32,
+    tail: Tail,
+    stopping: Stopping,
+) -> Outcome<Response> {
     let lines = usize::try_from(lines).unwrap_or(MOST_LINES).min(MOST_LINES);
     let opened = tokio::task::spawn_blocking(move || source.open(&of, lines, tail)).await;
     let opened = match opened.map_err(|_| Failure::new("internal", "the log could not be read"))? {
         Ok(opened) => opened,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && tail == Tail::Last => LogLines { last: vec![], live: None },
+        Err(error) if error.kind() == io::ErrorKind::NotFound && tail == Tail::Last => {
+            LogLines { last: vec![], live: None }
+        }
         Err(error) => return Err(Failure::io("the log cannot be read", &error)),
     };
     let live = opened.live.map_or_else(|| stream::empty().boxed(), |live| live.0);

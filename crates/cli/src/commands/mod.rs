@@ -90,7 +90,9 @@ fn token(command: Token, hub: &Client, out: &Out) -> Result<Exit, Fault> {
         }
         Token::Remove(args) => {
             let removed = hub.call::<op::TokenRemove>(&TokenName { name: args.name })?;
-            out.document(&removed, |_| format!("The token of {} is worthless now.\n", operator::visible::escape(&removed.name)))
+            out.document(&removed, |_| {
+                format!("The token of {} is worthless now.\n", operator::visible::escape(&removed.name))
+            })
         }
     }
 }

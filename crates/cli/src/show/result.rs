@@ -8,7 +8,9 @@ use serde_json::Value;
 
 /// What the tool, the server or the hub answered.
 pub fn result(result: &CallResult, screen: &Screen) -> String {
-    let Ok(body) = serde_json::from_str::<Value>(result.body.get()) else { return json::pretty(result.body.get()) + "\n" };
+    let Ok(body) = serde_json::from_str::<Value>(result.body.get()) else {
+        return json::pretty(result.body.get()) + "\n";
+    };
     if result.outcome == CallOutcome::RpcError {
         let message = body["message"].as_str().unwrap_or_default();
         return format!("{} {}\n", screen.paint(Ink::Bad, &format!("error {}", body["code"])), escape_lines(message));

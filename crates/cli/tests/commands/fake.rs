@@ -2,7 +2,9 @@
 
 use control::{ControlParts, Door, Live, LogLines, LogOf, LogSource};
 use hub::config::Places;
-use hub::operate::{CallView, Operation, OperatorHandle, Refusal, ReloadView, ServerDetail, ServerView, Status, ToolView};
+use hub::operate::{
+    CallView, Operation, OperatorHandle, Refusal, ReloadView, ServerDetail, ServerView, Status, ToolView,
+};
 use hub::tokens::Tokens;
 use operator::words::Tail;
 use std::io::Write;

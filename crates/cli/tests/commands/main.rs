@@ -1,5 +1,11 @@
 //! The binary as a person or a script runs it: in a home of its own, without a hub or with the real door around a fake one.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests start programs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests start programs"
+)]
 
 mod fake;
 
@@ -33,7 +39,9 @@ fn wrong_usage_is_2() {
 #[test]
 fn without_a_hub_3_and_the_cure_in_one_line() {
     let home = Home::new();
-    for line in ["status", "stop", "server list", "server add x -- y", "tool call x {}", "token list", "logs", "logs -f"] {
+    for line in
+        ["status", "stop", "server list", "server add x -- y", "tool call x {}", "token list", "logs", "logs -f"]
+    {
         let run = home.run(&line.split(' ').collect::<Vec<_>>());
         assert_eq!((run.code, run.out.as_str()), (3, ""), "{line}");
         assert_eq!(run.err, "callgate: no hub is running; next:  callgate serve\n");

@@ -1,11 +1,11 @@
 //! A hub of two servers that answers every operation, behind the real door in a home of its own.
 
 use crate::{ControlParts, Door, Live, LogLines, LogOf, LogSource, serve};
+use hub::config::{Places, Platform};
 use hub::operate::{
     CallView, Event, Operation, OperatorHandle, Refusal, ReloadView, ServerAction, ServerDetail, ServerView, Status,
     ToolView,
 };
-use hub::config::{Places, Platform};
 use hub::tokens::Tokens;
 use operator::Client;
 use operator::words::Tail;

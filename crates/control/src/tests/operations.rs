@@ -85,7 +85,10 @@ async fn tokens_are_told_once() {
     assert_eq!(code(client.call::<op::TokenAdd>(&name("")).await.unwrap_err()), "bad_input");
     let listed = client.send(Name::TokenList, Bytes::new()).await.unwrap();
     let listed = String::from_utf8(listed.into()).unwrap();
-    assert!(listed.starts_with("{\"tokens\":[{\"name\":\"ci\",\"created_ms\":") && !listed.contains(&token), "{listed}");
+    assert!(
+        listed.starts_with("{\"tokens\":[{\"name\":\"ci\",\"created_ms\":") && !listed.contains(&token),
+        "{listed}"
+    );
     client.call::<op::TokenRemove>(&name("ci")).await.unwrap();
     assert_eq!(code(client.call::<op::TokenRemove>(&name("ci")).await.unwrap_err()), "unknown_token");
     fake.end().await;
