@@ -166,4 +166,9 @@ impl Decimal {
         let point = exponent.parse::<i64>().ok()?.checked_add(shift)?;
         Some(Decimal { negative, digits: all[first..=last].to_vec(), point })
     }
+
+    /// Whether it has no fraction.
+    pub(crate) fn is_integer(&self) -> bool {
+        i64::try_from(self.digits.len()).is_ok_and(|length| length <= self.point) || self.digits.is_empty()
+    }
 }

@@ -1,18 +1,29 @@
 //! What a tool promises: canonical JSON, hashes, definitions, names, argument checks, error codes.
 //! Pure: no async, clock, files or network; nothing here knows a server, a host or the SDK.
 
+pub mod arguments;
 mod canonical;
 pub mod definition;
+pub mod finding;
+mod fuel;
 pub mod hash;
 pub mod ids;
+mod instance;
 pub mod names;
+pub mod outcome;
+mod problem;
+pub mod schema;
 mod tree;
 pub mod visible;
 
+pub use arguments::{Arguments, Effort, Unfit};
 pub use definition::{DefinitionFault, Hints, Listed, Tool, Visibility};
 pub use hash::{Hash, arguments_digest, canonical_text, definition_hash, schema_hash};
 pub use ids::CallId;
 pub use names::Slug;
+pub use outcome::{Code, Output, Refusal};
+pub use problem::Problem;
+pub use schema::{Compiled, SchemaFault};
 pub use tree::{MAX_DEPTH, TextFault};
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! One JSON text, read once into a flat list of where its values lie: number text, spans and key order are kept.
 //! What two readers could understand in two ways (a key twice, half a surrogate pair) is refused. Never recursive.
 
+mod read;
+
+use crate::fuel::Fuel;
+use read::Reader;
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// Deepest nesting of arrays and objects in any text that is read; serde_json's own limit.
@@ -46,7 +49,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     kind: Kind,
-    /// Whether a string has escapes in it.
+    /// A string with escapes in it; a number that is so long or has such an exponent that it may be beyond doubles.
     escaped: bool,
     start: u32,
     end: u32,
@@ -61,6 +64,10 @@ struct Entry {
 pub(crate) struct Tree<'a> {
     text: Cow<'a, str>,
     entries: Vec<Entry>,
+    /// Levels of arrays and objects in one another.
+    depth: usize,
+    /// What a check may still spend on this tree.
+    pub(crate) fuel: Fuel,
 }
 
 /// One value of a tree.
@@ -83,14 +90,75 @@ impl<'a> Tree<'a> {
             return Err(TextFault::TooLong);
         }
         let mut entries = Vec::with_capacity(text.len() / 10 + 4);
-        Reader { text: text.as_bytes(), entries: &mut entries }.read()?;
-        Ok(Tree { text, entries })
+        let depth = Reader { text: text.as_bytes(), entries: &mut entries }.read()?;
+        Ok(Tree { text, entries, depth, fuel: Fuel::default() })
+    }
+
+    /// The tree of `{}`.
+    pub(crate) fn empty_object() -> Tree<'a> {
+        let entry = Entry { kind: Kind::Object, escaped: false, start: 0, end: 2, after: 1, count: 0 };
+        Tree { text: Cow::Borrowed("{}"), entries: vec![entry], depth: 0, fuel: Fuel::default() }
     }
 
     /// The whole value.
     pub(crate) fn root(&self) -> Value<'_> {
         Value { tree: self, at: 0 }
     }
+    /// Levels of arrays and objects in one another, empty ones not counted.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+    /// How many values and keys are in it.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+    /// The text that was read.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+    /// The first number whose value is beyond every double.
+    pub(crate) fn endless_number(&self) -> Option<Value<'_>> {
+        let odd = |entry: &Entry| entry.kind == Kind::Number && entry.escaped;
+        let mut values = self.entries.iter().enumerate().filter(|(_, entry)| odd(entry));
+        values.find_map(|(index, _)| {
+            let value = Value { tree: self, at: narrow(index) };
+            value.source().parse::<f64>().is_ok_and(f64::is_infinite).then_some(value)
+        })
+    }
+    /// The JSON pointer of a value.
+    pub(crate) fn pointer(&self, target: Value<'_>) -> String {
+        let mut path = String::new();
+        let mut at = self.root();
+        while at.at != target.at {
+            let holds = |value: Value<'_>| (value.at..value.entry().after).contains(&target.at);
+            let next = match at.kind() {
+                Kind::Array => at.elements().enumerate().find(|(_, value)| holds(*value)).map(|(place, value)| {
+                    path.push_str(&format!("/{place}"));
+                    value
+                }),
+                _ => at.members().find(|(_, value)| holds(*value)).map(|(key, value)| {
+                    push_segment(&mut path, &key.string().unwrap_or_default());
+                    value
+                }),
+            };
+            let Some(next) = next else { break };
+            at = next;
+        }
+        path
+    }
+    /// The value at a JSON pointer.
+    pub(crate) fn at_pointer(&self, pointer: &str) -> Option<Value<'_>> {
+        pointer.split('/').skip(1).try_fold(self.root(), |value, segment| match value.kind() {
+            Kind::Array => value.elements().nth(segment.parse().ok()?),
+            _ => value.get(&segment.replace("~1", "/").replace("~0", "~")),
+        })
+    }
+}
+
+/// Appends one step to a JSON pointer (RFC 6901).
+pub(crate) fn push_segment(pointer: &mut String, key: &str) {
+    pointer.push('/');
+    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
 }
 
 impl<'t> Value<'t> {
@@ -225,222 +293,8 @@ fn hex4(text: &[u8], at: usize) -> Option<u16> {
         .try_fold(0u16, |sum, &byte| Some(sum << 4 | u16::try_from(char::from(byte).to_digit(16)?).ok()?))
 }
 
-struct Reader<'r> {
-    text: &'r [u8],
-    entries: &'r mut Vec<Entry>,
-}
-
 /// Offsets fit in 32 bits: `Tree::of` refuses longer texts.
 #[allow(clippy::cast_possible_truncation)]
 fn narrow(at: usize) -> u32 {
     at as u32
-}
-
-impl Reader<'_> {
-    fn read(&mut self) -> Result<(), TextFault> {
-        let mut open = [0u32; MAX_DEPTH];
-        let mut depth = 0;
-        let mut at = self.space(0);
-        loop {
-            at = match self.text.get(at) {
-                Some(b'"') => self.string(at)?,
-                Some(&bracket @ (b'{' | b'[')) => {
-                    if depth == MAX_DEPTH {
-                        return Err(TextFault::TooDeep);
-                    }
-                    let is_object = bracket == b'{';
-                    let inner = self.space(at + 1);
-                    let index = self.push(if is_object { Kind::Object } else { Kind::Array }, at, at + 1);
-                    if self.text.get(inner) == Some(if is_object { &b'}' } else { &b']' }) {
-                        self.entries[index as usize].end = narrow(inner + 1);
-                        inner + 1
-                    } else {
-                        open[depth] = index;
-                        depth += 1;
-                        at = if is_object { self.key(inner)? } else { inner };
-                        continue;
-                    }
-                }
-                Some(b't') => self.literal(at, "true", Kind::True)?,
-                Some(b'f') => self.literal(at, "false", Kind::False)?,
-                Some(b'n') => self.literal(at, "null", Kind::Null)?,
-                Some(b'-' | b'0'..=b'9') => self.number(at)?,
-                _ => return Err(TextFault::Syntax(at)),
-            };
-            // A value has ended: close what ends with it, or go on to the next one.
-            loop {
-                at = self.space(at);
-                let Some(&index) = depth.checked_sub(1).and_then(|inner| open.get(inner)) else {
-                    return if at == self.text.len() { Ok(()) } else { Err(TextFault::Syntax(at)) };
-                };
-                let after = narrow(self.entries.len());
-                let parent = &mut self.entries[index as usize];
-                parent.count += 1;
-                let is_object = parent.kind == Kind::Object;
-                match self.text.get(at) {
-                    Some(b',') => {
-                        at = self.space(at + 1);
-                        if is_object {
-                            at = self.key(at)?;
-                        }
-                        break;
-                    }
-                    Some(b'}') if is_object => {}
-                    Some(b']') if !is_object => {}
-                    _ => return Err(TextFault::Syntax(at)),
-                }
-                at += 1;
-                parent.end = narrow(at);
-                parent.after = after;
-                depth -= 1;
-                if is_object {
-                    self.distinct(index)?;
-                }
-            }
-        }
-    }
-
-    fn space(&self, mut at: usize) -> usize {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.text.get(at) {
-            at += 1;
-        }
-        at
-    }
-
-    fn push(&mut self, kind: Kind, start: usize, end: usize) -> u32 {
-        let index = narrow(self.entries.len());
-        let entry = Entry { kind, escaped: false, start: narrow(start), end: narrow(end), after: index + 1, count: 0 };
-        self.entries.push(entry);
-        index
-    }
-
-    /// A key and its colon; returns where its value begins.
-    fn key(&mut self, at: usize) -> Result<usize, TextFault> {
-        if self.text.get(at) != Some(&b'"') {
-            return Err(TextFault::Syntax(at));
-        }
-        let end = self.string(at)?;
-        let colon = self.space(end);
-        if self.text.get(colon) != Some(&b':') {
-            return Err(TextFault::Syntax(colon));
-        }
-        Ok(self.space(colon + 1))
-    }
-
-    fn string(&mut self, start: usize) -> Result<usize, TextFault> {
-        let mut at = start + 1;
-        let mut escaped = false;
-        loop {
-            let rest = &self.text[at..];
-            let run = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
-            at += run.ok_or(TextFault::Syntax(self.text.len()))?;
-            match self.text[at] {
-                b'"' => break,
-                b'\\' => escaped = true,
-                _ => return Err(TextFault::Syntax(at)),
-            }
-            at = match self.text.get(at + 1) {
-                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at + 2,
-                Some(b'u') => self.unicode(at)?,
-                _ => return Err(TextFault::Syntax(at)),
-            };
-        }
-        let index = self.push(Kind::String, start, at + 1);
-        self.entries[index as usize].escaped = escaped;
-        Ok(at + 1)
-    }
-
-    /// The end of the `\u` escape, or pair of them, at `at`.
-    fn unicode(&self, at: usize) -> Result<usize, TextFault> {
-        match hex4(self.text, at + 2).ok_or(TextFault::Syntax(at))? {
-            0xD800..=0xDBFF => {
-                let low = if self.text.get(at + 6..at + 8) == Some(b"\\u") { hex4(self.text, at + 8) } else { None };
-                match low {
-                    Some(0xDC00..=0xDFFF) => Ok(at + 12),
-                    _ => Err(TextFault::LoneSurrogate(at)),
-                }
-            }
-            0xDC00..=0xDFFF => Err(TextFault::LoneSurrogate(at)),
-            _ => Ok(at + 6),
-        }
-    }
-
-    fn literal(&mut self, at: usize, word: &str, kind: Kind) -> Result<usize, TextFault> {
-        if !self.text[at..].starts_with(word.as_bytes()) {
-            return Err(TextFault::Syntax(at));
-        }
-        self.push(kind, at, at + word.len());
-        Ok(at + word.len())
-    }
-
-    fn digits(&self, mut at: usize) -> Result<usize, TextFault> {
-        let start = at;
-        while self.text.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        if at == start { Err(TextFault::Syntax(at)) } else { Ok(at) }
-    }
-
-    fn number(&mut self, start: usize) -> Result<usize, TextFault> {
-        let mut at = start + usize::from(self.text[start] == b'-');
-        at = if self.text.get(at) == Some(&b'0') { at + 1 } else { self.digits(at)? };
-        if self.text.get(at) == Some(&b'.') {
-            at = self.digits(at + 1)?;
-        }
-        if let Some(b'e' | b'E') = self.text.get(at) {
-            at += 1;
-            if let Some(b'+' | b'-') = self.text.get(at) {
-                at += 1;
-            }
-            at = self.digits(at)?;
-        }
-        self.push(Kind::Number, start, at);
-        Ok(at)
-    }
-
-    /// Refuses an object with a key twice. Keys are compared one by one while they are few, hashed when many.
-    fn distinct(&self, index: u32) -> Result<(), TextFault> {
-        let object = self.entries[index as usize];
-        if object.count < 2 {
-            return Ok(());
-        }
-        let mut at = index as usize + 1;
-        let keys = std::iter::from_fn(|| {
-            let key = (at < object.after as usize).then(|| self.entries[at])?;
-            at = self.entries[at + 1].after as usize;
-            Some(key)
-        });
-        if object.count > 16 {
-            let mut seen = HashSet::with_capacity(object.count as usize);
-            return self.all_new(keys, |key| seen.insert(key));
-        }
-        let mut seen: [Cow<'_, [u8]>; 16] = [const { Cow::Borrowed(&[]) }; 16];
-        let mut known = 0;
-        self.all_new(keys, |key| {
-            if seen[..known].contains(&key) {
-                return false;
-            }
-            seen[known] = key;
-            known += 1;
-            true
-        })
-    }
-
-    fn all_new<'k>(
-        &'k self,
-        keys: impl Iterator<Item = Entry>,
-        mut insert: impl FnMut(Cow<'k, [u8]>) -> bool,
-    ) -> Result<(), TextFault> {
-        for key in keys {
-            let inner = &self.text[key.start as usize + 1..key.end as usize - 1];
-            let spelled = match (key.escaped, std::str::from_utf8(inner)) {
-                (true, Ok(inner)) => Cow::Owned(unescape(inner).into_bytes()),
-                _ => Cow::Borrowed(inner),
-            };
-            if !insert(spelled) {
-                return Err(TextFault::DuplicateKey(key.start as usize));
-            }
-        }
-        Ok(())
-    }
 }

@@ -239,7 +239,7 @@ fn loaded(dir: &Path) {
             let call = opened.ledger.next_call();
             let _ = opened.ledger.push(&entry(call, Kind::Read, &it, &arguments));
         }
-        match (waiting, told.try_recv()) {
+        match (waiting, told.recv_timeout(Duration::from_micros(if waiting.is_some() { 1000 } else { 0 }))) {
             (Some(since), Ok(Told::Settled(_))) => {
                 times.push(since.elapsed());
                 waiting = None;
@@ -250,7 +250,7 @@ fn loaded(dir: &Path) {
                 opened.ledger.flush();
                 waiting = Some(Instant::now());
             }
-            _ => std::thread::yield_now(),
+            _ => {}
         }
     }
     println!(

@@ -166,6 +166,10 @@ impl Engine {
                     let _ = self.conn.execute_batch("ROLLBACK");
                 }
                 self.writer.forget(before);
+                if let Some(anchors) = self.anchors.as_mut().filter(|_| anchor_is_due) {
+                    // Or else it would be due again at once.
+                    anchors.at = Instant::now();
+                }
                 self.tell(AuditState::Unavailable(cause));
                 if !guards.is_empty() {
                     let settled = guards.into_iter().map(|call| Settled { call, result: Err(cause) }).collect();

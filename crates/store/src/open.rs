@@ -68,6 +68,8 @@ pub struct Store;
 pub struct Opened {
     /// What the place of the database held.
     pub found: Found,
+    /// Whether the folder lies on a network file system, where two machines could break the file.
+    pub is_on_network: bool,
     /// Whether the log is the one that was last anchored.
     pub trust: Trust,
     /// Whether the last run did not stop in order, so that up to 20 ms of reads may be missing.
@@ -144,6 +146,7 @@ impl Store {
             .map_err(|_| StoreFault::Thread("it could not be started"))?;
         Ok(Opened {
             found,
+            is_on_network: places::is_on_network(&dir),
             trust: begun.trust,
             has_gap: begun.has_gap,
             recovered: begun.recovered,
@@ -166,7 +169,7 @@ fn connect(path: &Path, durability: Durability) -> Result<Connection, StoreFault
     // checkpoint_fullfsync only means something on macOS, where fsync alone leaves data in the drive.
     conn.execute_batch(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA checkpoint_fullfsync=1; PRAGMA cache_size=-1024;
-         PRAGMA wal_autocheckpoint=4000; PRAGMA trusted_schema=0; PRAGMA secure_delete=FAST;",
+         PRAGMA trusted_schema=0; PRAGMA secure_delete=FAST;",
     )
     .map_err(failed("setting up"))?;
     if durability == Durability::Power {

@@ -132,6 +132,25 @@ fn sync_folder(path: &Path) {
     let _ = path;
 }
 
+/// Whether a folder lies on a network file system; false where the system can't be asked.
+pub(crate) fn is_on_network(dir: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    return rustix::fs::statfs(dir).is_ok_and(|found| is_network_kind(found.f_type as u32));
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = dir;
+        false
+    }
+}
+
+/// File system numbers of NFS, SMB (two), CIFS, 9P, Ceph, AFS (two), Coda.
+#[cfg(target_os = "linux")]
+fn is_network_kind(kind: u32) -> bool {
+    const NETWORK: [u32; 9] =
+        [0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x6b41_4653, 0x7375_7245];
+    NETWORK.contains(&kind)
+}
+
 /// Finds the database, and makes its empty file if there is none, so that SQLite never chooses a mode.
 pub(crate) fn prepare_database(dir: &Path) -> Result<(PathBuf, Found), StoreFault> {
     let path = dir.join(DATABASE);
@@ -147,4 +166,19 @@ pub(crate) fn prepare_database(dir: &Path) -> Result<(PathBuf, Found), StoreFaul
         private_options().write(true).create_new(true).open(&path).map_err(creating)?;
     }
     Ok((path, found))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_known_by_number() {
+        let check = |kind, expect| assert_eq!(is_network_kind(kind), expect, "{kind:x}");
+        check(0x6969, true);
+        check(0xff53_4d42, true);
+        check(0xef53, false);
+        check(0x0102_1994, false);
+        assert!(!is_on_network(Path::new("/proc")));
+    }
 }

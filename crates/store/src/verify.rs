@@ -138,10 +138,11 @@ impl Findings {
     }
 
     fn say_what_is_unseen(&mut self) {
-        let after = self.last.saturating_sub(self.anchored.unwrap_or(0));
-        if after > 0 {
-            self.blind
-                .push(format!("if rows after the last {after} were cut off: the anchor is older than they would be"));
+        let (last, anchored) = (self.last, self.anchored.unwrap_or(0));
+        if last != anchored {
+            self.blind.push(format!("whether rows after {last} were cut off: the anchor is of row {anchored}"));
+        } else {
+            self.blind.push(format!("whether rows of less than 10 s after {last} were cut off"));
         }
         if !self.gaps.is_empty() {
             self.blind.push("reads of up to 20 ms before each gap row".to_owned());

@@ -45,6 +45,7 @@ pub fn run() -> ExitCode {
         // `main` has seen to these when they stand first; after a global option they come here.
         Some(Command::Stdio(args)) => return stdio::run(args),
         Some(Command::Guard) => return upstream::guard::run(),
+        Some(Command::SampleServer) => return sample_server::run(),
         Some(command) => act(command, &globals, &out),
     };
     match done {

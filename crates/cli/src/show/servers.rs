@@ -166,5 +166,14 @@ pub fn change(change: &ConfigChange, screen: &Screen) -> String {
             out.push_str(&format!("{} {}\n", screen.paint(ink, word), screen.paint(Ink::Bold, &escape(name))));
         }
     }
+    for warning in &change.warnings {
+        out.push_str(&format!("{} {}\n", screen.paint(Ink::Warm, "warning"), escape(warning)));
+    }
+    if !change.problems.is_empty() {
+        out.push_str(&format!("{}\n", screen.paint(Ink::Bad, "Written, but the config as a whole is not applied:")));
+        for problem in &change.problems {
+            out.push_str(&format!("  {}\n", escape(problem)));
+        }
+    }
     if out.is_empty() { "Nothing changed.\n".into() } else { out }
 }

@@ -1,7 +1,11 @@
 //! Tests of the whole crate by its public face.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod arguments;
 mod definitions;
+mod findings;
 mod hashes;
 mod names;
+mod outcomes;
+mod schemas;
 mod visible;

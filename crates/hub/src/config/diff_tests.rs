@@ -57,6 +57,8 @@ fn configs() -> impl Strategy<Value = Config> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn every_server_is_in_exactly_one_class(old in configs(), new in configs()) {
         let changes = diff(&old, &new);

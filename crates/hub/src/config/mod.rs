@@ -4,11 +4,13 @@
 mod address;
 mod check;
 mod diff;
+mod edit;
 mod env_file;
 mod foreign;
 mod keys;
 mod launch;
 mod nearest;
+mod paste;
 mod places;
 mod problem;
 mod reference;
@@ -16,19 +18,28 @@ mod resolve;
 mod schema;
 mod settings;
 mod source;
+mod splice;
+mod starter;
 mod template;
 mod walk;
+mod watch;
+mod write;
 
 pub use diff::{Changes, diff};
+pub use edit::{Edit, EditError, Edited, edit};
 pub use keys::{Audit, Durability, Hub, Payloads, PortOwner, Profile, ResultCheck, Results, Share, Start};
 pub use launch::launch_hash;
+pub use paste::{PasteError, pasted};
 pub use places::{PlaceError, Places, Platform};
 pub use problem::{Problem, ReadError};
 pub use reference::reference;
 pub use resolve::{Lookup, ServerProblem, resolve};
 pub use schema::published as json_schema;
 pub use settings::{Address, Config, IDLE_STOP_SECONDS, Launch, PolicyConfig, Program, ServerConfig};
+pub use starter::TEXT as STARTER;
 pub use template::{Malformed, Part, Slot, Template};
+pub use watch::{ConfigWatch, WatchError};
+pub use write::{apply, apply_all, prepare};
 
 use source::Source;
 use std::path::Path;
@@ -92,6 +103,8 @@ fn read(file: &Path) -> Result<String, ReadError> {
 
 #[cfg(test)]
 mod diff_tests;
+#[cfg(test)]
+mod edit_tests;
 #[cfg(test)]
 mod places_tests;
 #[cfg(test)]

@@ -7,8 +7,10 @@ use super::schema::SCHEMA;
 use super::tests::TWELVE;
 use super::*;
 use jsonc_parser::parse_to_ast;
+use proptest::prelude::*;
 use serde_json::Value;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -86,4 +88,71 @@ fn published_keys_all_have_a_meaning() {
         }
     }
     check("", &SCHEMA);
+}
+
+/// Trees that are mostly made of known keys, with values that are often of the wrong kind.
+fn trees() -> impl Strategy<Value = Value> {
+    fn keys(schema: &Value, out: &mut Vec<String>) {
+        for (key, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            out.push(key.clone());
+            keys(schema, out);
+            keys(schema.get("additionalProperties").unwrap_or(&Value::Null), out);
+        }
+    }
+    let mut known = vec!["a".to_owned()];
+    keys(&SCHEMA, &mut known);
+    let texts = ["x", "", "http://h/", "lazy", "all", "stdio", "http", "read", "${home}", "${", "allow", "a\0"];
+    let leaf = prop_oneof![
+        prop::sample::select(texts.to_vec()).prop_map(Value::from),
+        prop::sample::select(vec![0, 1, 60, 2000, -1, i64::MAX]).prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+        Just(serde_json::json!(1.5)),
+    ];
+    let tree = leaf.prop_recursive(4, 40, 5, move |inner| {
+        let key = prop::sample::select(known.clone());
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::vec((key, inner), 0..6).prop_map(|pairs| pairs.into_iter().collect::<Value>()),
+        ]
+    });
+    let server = prop_oneof![
+        tree.clone(),
+        tree.clone().prop_map(|mut tree| {
+            if let Some(entry) = tree.as_object_mut() {
+                entry.insert("command".into(), "x".into());
+            }
+            tree
+        })
+    ];
+    let root = prop::sample::select(vec!["mcpServers", "policy", "profiles", "hub"]);
+    prop_oneof![
+        tree.clone(),
+        (root, tree).prop_map(|(key, tree)| serde_json::json!({ key: tree })),
+        server.prop_map(|server| serde_json::json!({"mcpServers": {"s": server}})),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
+    #[test]
+    fn published_schema_takes_whatever_the_checker_takes(tree in trees()) {
+        static VALIDATOR: LazyLock<jsonschema::Validator> =
+            LazyLock::new(|| jsonschema::validator_for(&SCHEMA).unwrap());
+        match check_text(Path::new("x"), &format!("{tree:#}")) {
+            Ok(_) => prop_assert!(VALIDATOR.is_valid(&tree), "{tree:#}"),
+            // The types never find anything that the walk has not found.
+            Err(problems) if tree.is_object() => {
+                prop_assert!(problems.iter().all(|problem| !problem.key_path.is_empty()), "{problems:#?}");
+            }
+            Err(_) => {}
+        }
+    }
+
+    #[test]
+    fn no_text_is_too_odd(text in "[{}\\[\\]\",:/*\\\\ \\n\\ré0-9a-z$]{0,60}") {
+        let _ = check_text(Path::new("x"), &text);
+        let _ = edit(Path::new("x"), &text, &Edit::Remove { name: "a".into() });
+    }
 }

@@ -217,3 +217,24 @@ fn problems_are_printed_like_a_compiler_does() {
     };
     assert_eq!(problem.to_string(), "/x/c.jsonc:3:7: hub.port: must be");
 }
+
+#[test]
+fn a_config_of_later_times_is_refused_for_its_policy_alone() {
+    let text = r#"{
+  "mcpServers": {
+    "github": { "url": "https://mcp.example.com/mcp", "headers": { "Authorization": "Bearer ${secret:github}" } },
+    "notes": { "command": "notes-mcp", "env": { "TOKEN": "${secret:notes}" } },
+  },
+  "policy": {
+    "default": "auto",
+    "rules": [
+      { "name": "no prod", "tools": ["*__deploy*"], "when": "args.env == 'prod'", "then": "deny", "reason": "ask" }
+    ],
+    "approval": { "holdSeconds": 45, "holdSecondsWithProgress": 45, "expireMinutes": 15 }
+  },
+}"#;
+    let found = problems(text);
+    let paths: Vec<&str> = found.iter().map(|problem| problem.key_path.as_str()).collect();
+    assert_eq!(paths, ["policy.default", "policy.rules", "policy.approval"]);
+    assert!(found.iter().all(|problem| problem.message.contains("not enforced yet")));
+}

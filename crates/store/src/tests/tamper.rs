@@ -139,6 +139,35 @@ fn a_lost_database_with_an_anchor_is_not_a_new_home() {
 }
 
 #[test]
+fn a_damaged_page_is_never_a_whole_log() {
+    let home = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(home.path());
+    for _ in 0..500 {
+        desk.read("read_text_file", "{}");
+    }
+    desk.settle().unwrap();
+    desk.stop();
+    let path = home.path().join(DATABASE);
+    let whole = std::fs::read(&path).unwrap();
+    let pages: Vec<usize> = Connection::open(&path)
+        .unwrap()
+        .prepare("SELECT pageno FROM dbstat WHERE name IN ('audit', 'names')")
+        .unwrap()
+        .query_map([], |row| row.get::<_, i64>(0).map(|page| page as usize))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert!(pages.len() > 10, "{pages:?}");
+    for page in pages {
+        let mut damaged = whole.clone();
+        damaged[(page - 1) * 4096..page * 4096].fill(0xa5);
+        std::fs::write(&path, damaged).unwrap();
+        let verdict = Reader::open(home.path()).and_then(|reader| reader.verify());
+        assert!(verdict.is_err() || verdict.is_ok_and(|findings| findings.broken.is_some()), "page {page}");
+    }
+}
+
+#[test]
 fn anchors_follow_the_log_while_it_grows() {
     let home = tempfile::tempdir().unwrap();
     let mut desk = Desk::try_open(home.path(), Options { anchor_every: Duration::ZERO, ..options() }).unwrap();
