@@ -151,13 +151,13 @@ pub struct Add {
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub url: Option<String>,
     /// Variable for the command; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, requires = "command")]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, conflicts_with_all = ["url", "json_entry"])]
     pub env: Vec<(String, String)>,
     /// Header for the address; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, requires = "url")]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, conflicts_with_all = ["command", "json_entry"])]
     pub header: Vec<(String, String)>,
     /// Working folder of the command
-    #[arg(long, value_name = "FOLDER", requires = "command", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["url", "json_entry"], value_hint = ValueHint::DirPath)]
     pub cwd: Option<String>,
     /// Read a pasted entry, or a whole `mcpServers` block, from stdin
     #[arg(long)]

@@ -13,7 +13,11 @@ pub fn result(result: &CallResult, screen: &Screen) -> String {
     };
     if result.outcome == CallOutcome::RpcError {
         let message = body["message"].as_str().unwrap_or_default();
-        return format!("{} {}\n", screen.paint(Ink::Bad, &format!("error {}", body["code"])), escape_lines(message));
+        return format!(
+            "{} {}\n",
+            screen.paint(Ink::Bad, &format!("error {}", escape(&body["code"].to_string()))),
+            escape_lines(message)
+        );
     }
     let blocks = body["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut out = String::new();

@@ -29,7 +29,7 @@ pub use diff::{Changes, diff};
 pub use edit::{Edit, EditError, Edited, edit};
 pub use keys::{Audit, Durability, Hub, Payloads, PortOwner, Profile, ResultCheck, Results, Share, Start};
 pub use launch::launch_hash;
-pub use paste::{PasteError, pasted};
+pub use paste::{Entries, PasteError, pasted};
 pub use places::{PlaceError, Places, Platform};
 pub use problem::{Problem, ReadError};
 pub use reference::reference;

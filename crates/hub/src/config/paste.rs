@@ -7,6 +7,9 @@ use jsonc_parser::ast::{Object, Value as Node};
 use serde_json::{Map, Value};
 use std::path::Path;
 
+/// Entries by name, in their order.
+pub type Entries = Vec<(String, Map<String, Value>)>;
+
 /// Keys under which hosts keep their servers.
 const BLOCKS: [&str; 4] = ["mcpServers", "servers", "context_servers", "mcp"];
 /// Keys of which every entry has one.
@@ -40,7 +43,7 @@ pub enum PasteError {
 }
 
 /// The entries of a paste, in its order. `name` names the only one, in place of the name that it may have.
-pub fn pasted(text: &str, name: Option<&str>) -> Result<Vec<(String, Map<String, Value>)>, PasteError> {
+pub fn pasted(text: &str, name: Option<&str>) -> Result<Entries, PasteError> {
     let braced = braced(text);
     let source = Source::new(Path::new(""), &braced);
     let tree = source.parse().map_err(|problem| PasteError::Syntax {
@@ -74,7 +77,7 @@ fn is_entry(object: &Map<String, Value>) -> bool {
 }
 
 /// Named entries, maybe one or two levels down under the key of some host.
-fn block(mut object: Map<String, Value>) -> Option<Vec<(String, Map<String, Value>)>> {
+fn block(mut object: Map<String, Value>) -> Option<Entries> {
     for key in BLOCKS {
         if let Some(Value::Object(inner)) = object.get_mut(key)
             && !is_entry(inner)
@@ -156,6 +159,6 @@ mod tests {
         check(two, Some("n"), "there are 2 entries, so they keep the names that they have; leave the name out");
         check(r#"{"a": {"command": "x"}, "a": {"command": "y"}}"#, None, "the key `a` is there twice");
         check(r#"{"command": "x", "env": {"K": "1", "K": "2"}}"#, Some("a"), "the key `K` is there twice");
-        check("{\n  \"command\": x}", Some("a"), "line 2, column 14: Unexpected word");
+        check("{\n  \"command\": x}", Some("a"), "line 2, column 14: Unexpected token");
     }
 }
