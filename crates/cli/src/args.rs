@@ -77,6 +77,9 @@ pub struct Serve {
     /// Port for HTTP hosts, instead of the one that is configured or was chosen before
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
+    /// Started by an adapter: in a session of its own
+    #[arg(long, hide = true)]
+    pub detached: bool,
 }
 
 /// `callgate stdio`
@@ -139,6 +142,8 @@ pub struct ServerName {
 #[derive(Clone, Debug, Args)]
 #[command(
     group(ArgGroup::new("what").required(true).args(["command", "url", "json_entry"])),
+    override_usage = "callgate server add NAME -- COMMAND ARGS…\n       callgate server add NAME --url URL\n       \
+                      callgate server add [NAME] --json-entry < FILE",
     after_help = "Examples:\n  callgate server add files -- npx -y @modelcontextprotocol/server-filesystem ~/work\n  \
                   callgate server add github --url https://mcp.example.com/mcp --header 'Authorization=Bearer ${env:TOKEN}'\n  \
                   pbpaste | callgate server add --json-entry"

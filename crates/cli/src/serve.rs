@@ -1,9 +1,320 @@
-//! `callgate serve`
+//! `callgate serve`: puts the hub together and runs it until it is told to stop. The relay is this thread; the
+//! committer and the desk are threads of their own.
+
+mod desk;
+mod documents;
+mod lock;
+mod logs;
 
 use crate::args::{Globals, Serve};
+use contract::Hash;
+use endpoint::http::{self as door, HttpDoor};
+use hub::config::{Hub, PlaceError, Places, ReadError};
+use hub::operate::OperatorHandle;
+use hub::prepared::{Prepared, prepare};
+use hub::record::Audit;
+use hub::relay::{Boot, Relay};
+use hub::tokens::{TokenError, Tokens};
+use lock::Lock;
+use std::error::Error;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Job, Opened, Store, StoreFault};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::LocalSet;
+use upstream::Parts;
+use upstream::launch::{Launcher, Patience};
+use upstream::logs::Logs;
+use upstream::search_path::Search;
+
+/// Operations of the person's door that may wait for the relay.
+const OPERATIONS: usize = 64;
+/// Happenings that a slow listener may miss.
+const EVENTS: usize = 256;
+/// How long the guard may take to leave.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// How long the login shell may take to tell its PATH.
+const LOGIN: Duration = Duration::from_secs(4);
+/// The setting that keeps the port.
+const PORT: &str = "http.port";
+
+/// Why the hub does not run.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error(transparent)]
+    Places(#[from] PlaceError),
+    #[error("a hub is already running here (pid {0})")]
+    Running(u32),
+    #[error("the config is not usable")]
+    Config(#[from] ReadError),
+    #[error("{0}")]
+    System(String, #[source] io::Error),
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+    #[error(transparent)]
+    Tokens(#[from] TokenError),
+    #[error(transparent)]
+    Launch(#[from] upstream::launch::LaunchFault),
+}
+
+fn system(what: &str) -> impl FnOnce(io::Error) -> Fault {
+    let what = what.to_owned();
+    move |error| Fault::System(what, error)
+}
 
 /// Runs the hub until it is stopped.
-pub fn run(_args: Serve, _globals: Globals) -> ExitCode {
+pub fn run(args: &Serve, globals: &Globals) -> ExitCode {
+    // Everything this process makes is its user's alone.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    if args.detached {
+        // Refused only to a leader of a group, who has a session of his own already.
+        let _ = rustix::process::setsid();
+    }
+    let served =
+        Places::here(globals.config.as_deref()).map_err(Fault::from).and_then(|places| serve(&places, args, globals));
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => complain(&fault),
+    }
+}
+
+fn complain(fault: &Fault) -> ExitCode {
+    use std::io::Write;
+    let mut out = io::stderr().lock();
+    if let Fault::Config(error) = fault {
+        for line in error.lines() {
+            let _ = writeln!(out, "{line}");
+        }
+        return ExitCode::from(2);
+    }
+    let mut text = format!("callgate: {fault}");
+    let mut source = fault.source();
+    while let Some(inner) = source {
+        text.push_str(&format!(": {inner}"));
+        source = inner.source();
+    }
+    let _ = writeln!(out, "{text}");
     ExitCode::FAILURE
+}
+
+fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> {
+    places.create()?;
+    let lock = Lock::take(&places.lock())?;
+    documents::remove(&places.run.join("stopped"));
+    let server_logs = Logs::open(&places.logs()).map_err(system("the logs cannot be written"))?;
+    let hub_log = logs::begin(server_logs.hub());
+    hub::config::prepare(places).map_err(system("the default config cannot be written"))?;
+    let prepared = prepare(&places.config, &places.home)?;
+    for warning in &prepared.warnings {
+        tracing::warn!(%warning, "config");
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(4)
+        .build()
+        .map_err(system("no runtime could be made"))?;
+    let local = LocalSet::new();
+    let outcome = runtime.block_on(local.run_until(relay(places, args, globals, prepared, server_logs)));
+    documents::remove(&places.endpoint());
+    drop((hub_log, lock));
+    outcome
+}
+
+async fn relay(
+    places: &Places,
+    args: &Serve,
+    globals: &Globals,
+    prepared: Prepared,
+    server_logs: Logs,
+) -> Result<(), Fault> {
+    let (tell, mut told) = mpsc::channel(256);
+    let opened = Store::open(&places.state, &places.run, store::Options::new(env!("CARGO_PKG_VERSION")), move |it| {
+        // The relay has gone when this fails, and with it everybody who waits.
+        let _ = tell.blocking_send(it);
+    })?;
+    let Opened { ledger, flight, committer, thread, kept, recovered, .. } = opened;
+    for call in &recovered {
+        tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
+    }
+    let binary = std::env::current_exe().map_err(system("the own binary cannot be found"))?;
+    let launcher = Launcher::start(&binary, &places.state)?;
+    let parts = Parts::new(
+        launcher.clone(),
+        server_logs.clone(),
+        Search::new(launcher.clone(), std::env::vars_os().collect(), LOGIN),
+        std::env::vars_os().collect(),
+        places.home.clone(),
+        Patience::default(),
+    );
+
+    let token = documents::token(&places.token()).map_err(system("the token file cannot be written"))?;
+    let settings = prepared.config.hub.clone();
+    let bound = bind(&settings, args.port, &kept.settings).await;
+    let http = match &bound {
+        Ok(Some((_, port))) => Ok(format!("http://127.0.0.1:{port}/mcp")),
+        Ok(None) => Err(None),
+        Err(problem) => Err(Some(problem.clone())),
+    };
+    if let Ok(Some((_, port))) = &bound {
+        let known = kept.settings.iter().any(|(key, value)| key == PORT && *value == port.to_string());
+        if settings.port == 0 && args.port.is_none() && !known {
+            committer.submit(Job::Set { key: PORT.into(), value: Some(port.to_string()) }, None);
+        }
+    }
+
+    let (operations, operated) = mpsc::channel(OPERATIONS);
+    let (events, _) = broadcast::channel(EVENTS);
+    let audit = Audit::new(ledger, flight, committer.clone());
+    let relay = Relay::start(Boot {
+        audit: Rc::clone(&audit),
+        kept,
+        parts,
+        config_file: places.config.clone(),
+        prepared,
+        events: events.clone(),
+        http: http.clone(),
+    });
+    let agents = relay.core().agents();
+
+    let agent_socket = places.agent_socket();
+    documents::remove(&agent_socket);
+    let listener = UnixListener::bind(&agent_socket).map_err(system("agent.sock cannot be made"))?;
+    std::fs::set_permissions(&agent_socket, std::fs::Permissions::from_mode(0o600))
+        .map_err(system("agent.sock cannot be made private"))?;
+
+    let book = Arc::new(Tokens::open(&places.state.join("tokens.json"))?);
+    let mut valid = book.valid();
+    let (end_http, http_ended) = watch::channel(false);
+    let mut doors = tokio::task::JoinSet::new();
+    doors.spawn_local(endpoint::socket::serve(listener, agents.clone()));
+    if let Ok(Some((listener, port))) = bound {
+        let door = Rc::new(HttpDoor::new(agents, known(&token, &valid.borrow()), port));
+        let serving = Rc::clone(&door);
+        doors.spawn_local(async move { serving.serve(listener, Default::default(), ended(http_ended)).await });
+        doors.spawn_local(async move {
+            while valid.changed().await.is_ok() {
+                door.set_tokens(known(&token, &valid.borrow_and_update()));
+            }
+        });
+    }
+    let handle = OperatorHandle::new(operations, events);
+    let desk = desk::start(places, handle.clone(), Arc::new(logs::Reading::new(server_logs, &places.logs())), book)
+        .map_err(system("the person's door cannot be opened"))?;
+
+    documents::announce(places, &binary, http.as_ref().ok()).map_err(system("endpoint.json cannot be written"))?;
+    ready(places, globals, http.as_ref());
+
+    let listening = async {
+        while let Some(it) = told.recv().await {
+            audit.told(it);
+        }
+    };
+    tokio::select! {
+        () = relay.operate(operated) => {}
+        () = listening => tracing::error!("the committer is gone"),
+        () = told_to_stop() => {}
+    }
+    tracing::info!("stopping");
+    documents::remove(&places.endpoint());
+    relay.core().refuse();
+    let told_on = tokio::task::spawn_local(async move {
+        while let Some(it) = told.recv().await {
+            audit.told(it);
+        }
+    });
+    relay.wind_down().await;
+    let _ = end_http.send(true);
+    drop(doors);
+    desk.end();
+    if !launcher.close(FAREWELL).await {
+        tracing::warn!("the guard was late");
+    }
+    documents::remove(&agent_socket);
+    drop(relay);
+    let stopped = tokio::task::spawn_blocking(move || thread.stop()).await;
+    told_on.abort();
+    match stopped {
+        Ok(result) => Ok(result?),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The default token and the named ones, as the HTTP door compares them.
+fn known(default: &str, named: &[(String, Hash)]) -> door::Tokens {
+    let mut all = vec![door::Token { name: "default".into(), hash: Hash::of(default.as_bytes()) }];
+    all.extend(named.iter().map(|(name, hash)| door::Token { name: name.as_str().into(), hash: *hash }));
+    door::Tokens::new(all)
+}
+
+async fn ended(mut end: watch::Receiver<bool>) {
+    // A sender that is gone has ended too.
+    let _ = end.wait_for(|ended| *ended).await;
+}
+
+async fn told_to_stop() {
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+}
+
+/// The listener for HTTP hosts and its port; None where HTTP is off; a problem where the port is taken.
+async fn bind(
+    settings: &Hub,
+    asked: Option<u16>,
+    kept: &[(String, String)],
+) -> Result<Option<(TcpListener, u16)>, String> {
+    if !settings.http {
+        return Ok(None);
+    }
+    let sticky = kept.iter().find(|(key, _)| key == PORT).and_then(|(_, port)| port.parse().ok());
+    let port = asked.unwrap_or(if settings.port == 0 { sticky.unwrap_or(0) } else { settings.port });
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    match TcpListener::bind(address).await {
+        Ok(listener) => {
+            let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+            Ok(Some((listener, port)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(taken(port)),
+        Err(error) => Err(format!("port {port} cannot be used: {error}")),
+    }
+}
+
+fn taken(port: u16) -> String {
+    match listeners::get_process_by_port(port, listeners::Protocol::TCP) {
+        Ok(holder) => format!("port {port} is held by {} (pid {})", holder.name, holder.pid),
+        Err(_) => format!("port {port} is in use by another user's process"),
+    }
+}
+
+#[allow(clippy::print_stdout, reason = "the one ready line that scripts wait for")]
+fn ready(places: &Places, globals: &Globals, http: Result<&String, &Option<String>>) {
+    if globals.json {
+        if let Ok(text) = std::fs::read_to_string(places.endpoint()) {
+            println!("{}", text.trim_end());
+        }
+        return;
+    }
+    let at = match http {
+        Ok(url) => format!("hosts attach at {url} or with `callgate stdio`"),
+        Err(Some(problem)) => format!("hosts attach with `callgate stdio`; no HTTP: {problem}"),
+        Err(None) => "hosts attach with `callgate stdio`".into(),
+    };
+    println!("callgate is ready (pid {}): {at}", std::process::id());
+}
+
+/// A folder that holds a file.
+fn folder(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
 }

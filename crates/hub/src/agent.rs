@@ -1,8 +1,15 @@
 //! What a door for agents may do. Lives on the relay thread; cannot reach anything that a person decides.
 
+use crate::ask;
+use crate::core::Core;
+use crate::road::Run;
 use bytes::Bytes;
 use frame::{Ask, Level, Reply};
-use std::rc::Rc;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::time::SystemTime;
+use store::Subject;
 
 /// What a client sees.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +60,7 @@ pub trait Notices {
 /// What `initialize` and `server/discover` answer with.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// The merged server capabilities, as a JSON object (legacy form: list_changed flags are true where the hub can tell).
+    /// The merged server capabilities, as a JSON object.
     pub capabilities: String,
     /// The servers' instructions, each under its name; None where there are none.
     pub instructions: Option<String>,
@@ -69,54 +76,129 @@ pub struct UnknownView;
 /// The agents' handle.
 #[derive(Clone)]
 pub struct AgentHandle {
-    _core: Rc<()>,
+    core: Rc<Core>,
 }
 
 impl AgentHandle {
+    pub(crate) fn new(core: Rc<Core>) -> AgentHandle {
+        AgentHandle { core }
+    }
+
     /// Whether there is such a view now; a door asks before it reads a request's body.
     pub fn knows(&self, view: &View) -> bool {
-        matches!(view, View::All)
+        self.core.has_view(view)
     }
     /// Lets a client in. It leaves when its [`Seat`] is dropped: its running exchanges are cancelled then.
+    ///
+    /// # Errors
+    /// There is no such view.
     pub fn join(&self, identity: Identity, view: View, notices: Rc<dyn Notices>) -> Result<Seat, UnknownView> {
-        let _ = (identity, view, notices);
-        Err(UnknownView)
+        if !self.core.has_view(&view) {
+            return Err(UnknownView);
+        }
+        let subject = self.core.ledger.subject(&identity.name);
+        let seat = Rc::new(SeatCore {
+            core: Rc::clone(&self.core),
+            subject,
+            marks: Cell::new(None),
+            view,
+            notices,
+            identity,
+            level: Cell::new(None),
+            runs: RefCell::default(),
+            next: Cell::new(0),
+            since: SystemTime::now(),
+        });
+        self.core.seat_taken(&seat);
+        Ok(Seat { seat })
+    }
+}
+
+/// A client's place, as the hub sees it.
+pub struct SeatCore {
+    pub(crate) core: Rc<Core>,
+    pub(crate) identity: Identity,
+    /// The identity's name in the audit.
+    pub(crate) subject: Subject,
+    pub(crate) view: View,
+    pub(crate) notices: Rc<dyn Notices>,
+    /// Marks of the lists that the client was last told of.
+    pub(crate) marks: Cell<Option<[u64; 4]>>,
+    pub(crate) level: Cell<Option<Level>>,
+    pub(crate) since: SystemTime,
+    runs: RefCell<FxHashMap<u64, Rc<Run>>>,
+    next: Cell<u64>,
+}
+
+impl SeatCore {
+    pub(crate) fn ticket(&self) -> u64 {
+        self.next.replace(self.next.get() + 1)
+    }
+    pub(crate) fn enter(&self, ticket: u64, run: &Rc<Run>) {
+        self.runs.borrow_mut().insert(ticket, Rc::clone(run));
+    }
+    pub(crate) fn leave(&self, ticket: u64) {
+        self.runs.borrow_mut().remove(&ticket);
+    }
+    /// Exchanges made so far.
+    pub(crate) fn calls(&self) -> u64 {
+        self.next.get()
     }
 }
 
 /// A client's place in the hub.
 pub struct Seat {
-    _private: (),
+    seat: Rc<SeatCore>,
 }
 
 impl Seat {
     /// What this client's view consists of, as of now.
     pub fn describe(&self) -> Description {
-        Description { capabilities: String::new(), instructions: None, server_info: String::new() }
+        self.seat.core.describe(&self.seat.view)
     }
     /// `inputSchema` of a tool as this client's lists name it, for headers that mirror arguments (`x-mcp-header`).
     pub fn input_schema(&self, tool: &str) -> Option<Bytes> {
-        let _ = tool;
-        None
+        let catalog = self.seat.core.catalog(&self.seat.view);
+        let read = &catalog.tool(tool)?.read;
+        Some(read.raw.slice(read.tool.input_schema.clone()))
     }
     /// The lowest level of log messages this client wants outside of an exchange; None: none.
     pub fn set_level(&self, level: Option<Level>) {
-        let _ = level;
+        self.seat.level.set(level);
+        self.seat.core.levels_changed();
     }
     /// Asks. Methods: every client→server request but those that a door answers itself (`initialize`, `ping`,
     /// `logging/setLevel`, `server/discover`, `subscriptions/listen`). The reply may come before this returns.
     pub fn ask(&self, ask: Ask, reply: Box<dyn Reply>) -> Ticket {
-        let _ = (ask, reply);
-        Ticket { _private: () }
+        let ticket = self.seat.ticket();
+        ask::ask(&self.seat, ticket, ask, reply);
+        Ticket { seat: Rc::downgrade(&self.seat), ticket }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let runs: Vec<Rc<Run>> = self.seat.runs.borrow_mut().drain().map(|(_, run)| run).collect();
+        for run in runs {
+            run.cancel();
+        }
+        self.seat.core.seat_left();
     }
 }
 
 /// A running exchange. Dropping it does nothing.
 pub struct Ticket {
-    _private: (),
+    seat: Weak<SeatCore>,
+    ticket: u64,
 }
 
 impl Ticket {
     /// The client has lost interest: its reply is dropped without `done`, the server is told. Does nothing after the end.
-    pub fn cancel(&self) {}
+    pub fn cancel(&self) {
+        let Some(seat) = self.seat.upgrade() else { return };
+        let run = seat.runs.borrow().get(&self.ticket).cloned();
+        if let Some(run) = run {
+            run.cancel();
+        }
+    }
 }

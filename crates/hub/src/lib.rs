@@ -2,6 +2,16 @@
 //! No sockets, no SQL, no spawning.
 
 pub mod agent;
+mod ask;
+pub mod backend;
+pub mod catalog;
 pub mod config;
+pub mod core;
+mod lanes;
 pub mod operate;
+pub mod prepared;
+pub mod record;
+pub mod relay;
+mod road;
 pub mod tokens;
+mod views;

@@ -1,15 +1,26 @@
 //! One MCP server: launch, connect, list, call, watch, stop. Knows nothing of other servers, of policy
 //! (but for the word `Permit`), the database or the keychain.
 
+mod connect;
+mod drive;
 pub mod environ;
 #[cfg(unix)]
 pub mod guard;
 #[cfg(unix)]
 pub mod launch;
+mod listing;
 #[cfg(unix)]
 pub mod logs;
+mod parts;
 #[cfg(unix)]
 pub mod search_path;
+mod server;
+mod session;
 pub mod spec;
+mod waiter;
 
+pub use listing::Listing;
+pub use parts::Parts;
+pub use server::{Call, Server, State, Watcher};
 pub use spec::{Process, Spec, Transport};
+pub use waiter::{Failure, Waiter};

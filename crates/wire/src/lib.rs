@@ -3,3 +3,5 @@
 pub mod era;
 pub mod http;
 pub mod link;
+pub mod peer;
+pub mod stdio;

@@ -21,8 +21,8 @@ pub struct Message<'a> {
 /// Why a message was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendFault {
-    /// The server does not read, and its buffer is full.
-    #[error("the server does not read what it is sent")]
+    /// The peer does not read, and its buffer is full.
+    #[error("the other side does not read what it is sent")]
     Full,
     /// The connection has ended.
     #[error("the connection has ended")]

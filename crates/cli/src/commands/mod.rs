@@ -26,8 +26,8 @@ use std::process::ExitCode;
 const FIRST_STEPS: &str = "\
 Callgate: one local hub in front of all your MCP servers.
 
-  callgate server add NAME -- COMMAND ARGS…   configure a server, once for every host
   callgate serve                              run the hub
+  callgate server add NAME -- COMMAND ARGS…   configure a server, once for every host
   callgate status                             see what runs, and who is attached
 
 A host launches:  callgate stdio
@@ -41,7 +41,7 @@ pub fn run() -> ExitCode {
     let out = Out::of_process(&globals);
     let done = match cli.command {
         None => out.text(FIRST_STEPS).map(|()| Exit::Done),
-        Some(Command::Serve(args)) => return serve::run(args, globals),
+        Some(Command::Serve(args)) => return serve::run(&args, &globals),
         // `main` has seen to these when they stand first; after a global option they come here.
         Some(Command::Stdio(args)) => return stdio::run(args),
         Some(Command::Guard) => return upstream::guard::run(),

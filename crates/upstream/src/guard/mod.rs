@@ -4,7 +4,7 @@
 pub mod census;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(target_os = "macos")]
+#[cfg(any(target_os = "macos", test))]
 mod macos;
 mod socket;
 mod start;
@@ -116,8 +116,12 @@ impl Loop {
             }
             while self.ward.look_at().is_some_and(|at| at <= self.now()) {
                 let roots: Vec<Proc> = self.ward.roots().collect();
-                let table = self.system.table(&roots)?;
                 let now = self.now();
+                let Ok(table) = self.system.table(&roots) else {
+                    // Out of memory or descriptors. Leaving now would let everyone go.
+                    self.ward.blind(now);
+                    continue;
+                };
                 let effects = self.ward.seen(&table, &mut |pid| self.system.mark(pid), now);
                 if self.perform(effects).is_break() {
                     return Ok(());

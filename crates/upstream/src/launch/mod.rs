@@ -119,8 +119,9 @@ enum Instance {
 }
 
 impl Launcher {
-    /// Starts the guard. `binary` is our own, `home` the folder whose hub this is: what an earlier hub of the same
-    /// home left running is ended first. Needs a tokio `LocalSet` around it.
+    /// Starts the guard. `binary` is our own: on Linux best `/proc/self/exe`, which stays the same when the file is
+    /// replaced by an upgrade. `home` is the folder whose hub this is: what an earlier hub of the same home left
+    /// running is ended before anything is started. Needs a tokio `LocalSet` around it.
     pub fn start(binary: &Path, home: &Path) -> Result<Launcher, LaunchFault> {
         let inner = Rc::new(Inner {
             binary: binary.to_owned(),

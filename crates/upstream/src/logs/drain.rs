@@ -1,7 +1,7 @@
 //! One thread that empties the stderr pipes of all servers, so that no server ever waits for a reader. Reads a bounded
 //! piece of each in turn, and writes to no file itself.
 
-use super::Book;
+use super::book::Book;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;

@@ -19,9 +19,14 @@ pub enum Claim {
 
 /// Reads the reserved keys of a request's `_meta`.
 pub fn claim(params: &Bytes) -> Claim {
-    let Some(bag) = object::get(params, "_meta") else { return Claim::None };
+    claim_in(object::get(params, "_meta").as_ref())
+}
+
+/// As [`claim`], where the `_meta` is at hand.
+pub fn claim_in(bag: Option<&Bytes>) -> Claim {
+    let Some(bag) = bag else { return Claim::None };
     let [version, info, capabilities, level] =
-        object::pick(&bag, [meta::VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL]);
+        object::pick(bag, [meta::VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL]);
     let Some(version) = version else { return Claim::None };
     let version = object::text(&bag[version]).unwrap_or_default();
     if Version::parse(&version) != Some(Version::V2026) {

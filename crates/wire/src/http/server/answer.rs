@@ -231,6 +231,18 @@ impl Events {
         Ok(())
     }
 
+    /// Sends the last event, whatever is queued before it, and ends the stream in good order.
+    ///
+    /// # Errors
+    /// [`Refused::Gone`]
+    pub fn end(self, text: &Rope) -> Result<(), Refused> {
+        if self.is_closed() {
+            return Err(Refused::Gone);
+        }
+        sse::encode(&mut self.stream.queue.borrow_mut(), text);
+        Ok(())
+    }
+
     /// Whether the client has gone.
     pub fn is_closed(&self) -> bool {
         self.stream.closed.get() || self.slot.as_ref().is_none_or(|slot| slot.closed.get())

@@ -1,0 +1,53 @@
+//! The small files a running hub leaves for others: endpoint.json, hub.json, the token, a first config.
+
+use super::folder;
+use hub::config::Places;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Writes a file of the user's own whole or not at all.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let fresh = path.with_extension("new");
+    remove(&fresh);
+    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&fresh)?;
+    file.write_all(text.as_bytes())?;
+    drop(file);
+    std::fs::rename(&fresh, path)
+}
+
+/// Removes a file that may not be there.
+pub(super) fn remove(path: &Path) {
+    // What cannot be removed is replaced or refused where it is used.
+    let _ = std::fs::remove_file(path);
+}
+
+/// The agents' default token; made at the first start.
+pub(super) fn token(path: &Path) -> io::Result<String> {
+    if let Ok(text) = std::fs::read_to_string(path) {
+        if text.trim().len() >= 32 {
+            return Ok(text.trim().to_owned());
+        }
+    }
+    let token = hub::tokens::secret().ok_or_else(|| io::Error::other("the system has no randomness"))?;
+    write(path, &format!("{token}\n"))?;
+    Ok(token)
+}
+
+/// Tells others where this hub is: the last thing at start, so whoever reads it finds everything open.
+pub(super) fn announce(places: &Places, binary: &Path, url: Option<&String>) -> io::Result<()> {
+    let hub = serde_json::json!({ "path": binary, "version": env!("CARGO_PKG_VERSION") });
+    write(&places.state.join("hub.json"), &format!("{hub}\n"))?;
+    let endpoint = serde_json::json!({
+        "pid": std::process::id(),
+        "started_at": jiff::Timestamp::now().to_string(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "mcp_url": url,
+        "agent_socket": places.agent_socket(),
+        "operator_socket": places.operator_socket(),
+        "token_file": places.token(),
+    });
+    debug_assert_eq!(folder(&places.endpoint()), places.run);
+    write(&places.endpoint(), &format!("{endpoint}\n"))
+}

@@ -1,0 +1,56 @@
+//! `callgate stdio`: the endpoint that a host launches. One thread; nothing but MCP on stdout; ends with its host.
+
+mod ladder;
+mod pump;
+mod start;
+
+use crate::args::Stdio;
+use endpoint::socket::Attach;
+use hub::config::Places;
+use pump::{End, Pump};
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+/// Runs the adapter until its host leaves.
+pub fn run(options: Stdio) -> ExitCode {
+    let launched = SystemTime::now();
+    let complain = |text: &str| {
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "callgate: {text}");
+    };
+    let places = match Places::here(options.config.as_deref()) {
+        Ok(places) => places,
+        Err(error) => {
+            complain(&error.to_string());
+            return ExitCode::from(2);
+        }
+    };
+    let mut session = [0u8; 8];
+    // Without randomness two adapters of one host look alike, nothing worse.
+    let _ = getrandom::fill(&mut session);
+    let attach = Attach {
+        attach: 1,
+        host: options.host,
+        session: Some(session.iter().map(|byte| format!("{byte:02x}")).collect()),
+        cwd: std::env::current_dir().ok().map(|path| path.display().to_string()),
+        adapter: Some(env!("CARGO_PKG_VERSION").into()),
+        mode: Some("copy".into()),
+        server: options.server,
+        profile: options.profile,
+        initialize: None,
+        level: None,
+    };
+    let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
+    match Pump::new(&places, attach, launched).run(stdin.as_fd(), stdout.as_fd()) {
+        Ok(End::HostLeft) => ExitCode::SUCCESS,
+        Ok(End::Refused(why)) => {
+            complain(&why);
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}

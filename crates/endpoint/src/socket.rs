@@ -1,0 +1,80 @@
+//! The door for agents on a Unix socket: newline-delimited JSON-RPC, both eras, one client per connection. The stdio
+//! adapter comes through here too, with an attach line first. Never holds more than the agents' handle.
+
+mod attach;
+mod batch;
+mod conn;
+mod reply;
+
+pub use attach::{Attach, Attached, Hello};
+
+use conn::Conn;
+use frame::LineBuf;
+use hub::agent::AgentHandle;
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
+use wire::peer::{self, Dest, Outbox, Source};
+
+/// Longest message of a client in bytes.
+pub const MAX_MESSAGE: usize = 16 << 20;
+/// What a client may leave unread beyond one message, in bytes.
+const OUT_BOUND: usize = 4 << 20;
+/// Connections at once.
+const MAX_CLIENTS: usize = 512;
+
+/// Serves clients for ever; must run inside a `LocalSet` on the relay thread. Ends when it is dropped, and every
+/// connection with it.
+pub async fn serve(listener: UnixListener, agents: AgentHandle) {
+    let own = rustix::process::geteuid().as_raw();
+    let mut clients: JoinSet<()> = JoinSet::new();
+    clients.spawn_local(peer::flusher());
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) if clients.len() < MAX_CLIENTS && is_own(&stream, own) => {
+                    clients.spawn_local(client(stream, agents.clone()));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a client could not be accepted");
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                }
+            },
+            Some(ended) = clients.join_next(), if !clients.is_empty() => {
+                if let Err(error) = ended {
+                    tracing::error!(%error, "a client's task ended badly");
+                }
+            }
+        }
+    }
+}
+
+/// The socket's folder and mode keep other users out; this keeps them out where both fail.
+fn is_own(stream: &UnixStream, own: u32) -> bool {
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
+}
+
+async fn client(stream: UnixStream, agents: AgentHandle) {
+    let stream = Rc::new(stream);
+    let out = Outbox::new(Dest::Socket(Rc::clone(&stream)), OUT_BOUND);
+    if let Err(error) = converse(&Source::Socket(stream), out, agents).await {
+        tracing::debug!(%error, "a client's connection broke");
+    }
+}
+
+/// Talks with one client until it ends.
+async fn converse(source: &Source, out: Rc<Outbox>, agents: AgentHandle) -> io::Result<()> {
+    let conn = Conn::new(agents, Rc::clone(&out));
+    let buf = RefCell::new(LineBuf::new(MAX_MESSAGE));
+    let ended = tokio::select! {
+        ended = async { peer::read_lines(source, &mut buf.borrow_mut(), |line| conn.line(line)).await } => ended,
+        () = Rc::clone(&out).writer() => Ok(()),
+    };
+    conn.leave();
+    peer::flush_all();
+    out.close();
+    ended
+}

@@ -1,0 +1,400 @@
+//! One connection: whose it is, which era it speaks, what it has asked. Answers what a door answers itself, hands the
+//! rest to the hub.
+
+use super::attach::{Attach, Attached, Hello};
+use super::batch::Batch;
+use super::reply::{LineReply, Target};
+use bytes::Bytes;
+use frame::object;
+use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Version};
+use hub::agent::{AgentHandle, Identity, Notice, Notices, Seat, Ticket, View};
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use wire::era::modern_host::Claim;
+use wire::era::{Out, legacy_host, meta, modern_host};
+use wire::peer::Outbox;
+
+/// A `subscriptions/listen` that is open.
+struct Listen {
+    id: Bytes,
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+}
+
+pub(super) struct Conn {
+    me: Weak<Conn>,
+    agents: AgentHandle,
+    pub(super) out: Rc<Outbox>,
+    view: RefCell<View>,
+    host: RefCell<Option<Rc<str>>>,
+    seat: RefCell<Option<Rc<Seat>>>,
+    /// What the client said in `initialize`.
+    session: RefCell<Option<Rc<Origin>>>,
+    /// Requests that have not been answered, by raw id.
+    open: RefCell<FxHashMap<Bytes, Option<Ticket>>>,
+    listens: RefCell<Vec<Listen>>,
+    fresh: Cell<bool>,
+}
+
+impl Conn {
+    pub(super) fn new(agents: AgentHandle, out: Rc<Outbox>) -> Rc<Conn> {
+        Rc::new_cyclic(|me| Conn {
+            me: Weak::clone(me),
+            agents,
+            out,
+            view: RefCell::new(View::All),
+            host: RefCell::default(),
+            seat: RefCell::default(),
+            session: RefCell::default(),
+            open: RefCell::default(),
+            listens: RefCell::default(),
+            fresh: Cell::new(true),
+        })
+    }
+
+    /// The client has gone: everything it had asked for is cancelled.
+    pub(super) fn leave(&self) {
+        self.open.borrow_mut().clear();
+        self.listens.borrow_mut().clear();
+        let seat = self.seat.borrow_mut().take();
+        drop(seat);
+    }
+
+    pub(super) fn line(&self, line: Line) {
+        let text = match line {
+            Line::Whole(text) => text,
+            Line::TooLong { head, length } => {
+                let [id] = object::pick(&head, ["id"]);
+                let id = id.map_or_else(|| Bytes::from_static(b"null"), |range| head.slice(range));
+                let limit = super::MAX_MESSAGE;
+                return self.fail(&id, -32600, &format!("the message has {length} bytes; {limit} are accepted"));
+            }
+        };
+        if self.fresh.replace(false) && self.attach(&text) {
+            return;
+        }
+        match Frame::parse(text.clone()) {
+            Ok(frame) => self.message(&frame, None),
+            Err(fault) if fault.kind == FaultKind::Batch => self.batch(&text),
+            Err(fault) => self.fault(&fault),
+        }
+    }
+
+    /// Whether the line was an attach line.
+    fn attach(&self, text: &Bytes) -> bool {
+        if !text.starts_with(b"{\"callgate\":") {
+            return false;
+        }
+        let Ok(Hello { callgate: attach }) = serde_json::from_slice::<Hello<Attach>>(text) else { return false };
+        *self.host.borrow_mut() = attach.host.as_deref().map(Rc::from);
+        if let Some(server) = &attach.server {
+            *self.view.borrow_mut() = View::Server(server.as_str().into());
+        } else if let Some(profile) = &attach.profile {
+            *self.view.borrow_mut() = View::Profile(profile.as_str().into());
+        }
+        let mut attached = Attached {
+            hub: env!("CARGO_PKG_VERSION").into(),
+            pid: std::process::id(),
+            mode: "copy".into(),
+            refused: None,
+        };
+        if self.join(b"{}").is_none() {
+            attached.refused = Some("there is no such server or profile".into());
+        } else if let Some(params) = &attach.initialize {
+            let params = Bytes::copy_from_slice(params.get().as_bytes());
+            if let Ok(origin) = legacy_host::initialize(&params) {
+                origin.level.set(attach.level.as_deref().and_then(Level::parse));
+                self.set_level(origin.level.get());
+                *self.session.borrow_mut() = Some(origin);
+            }
+        }
+        if let Ok(line) = serde_json::to_vec(&Hello { callgate: attached }) {
+            let _ = self.out.line(|sink| sink.put(&line));
+        }
+        true
+    }
+
+    fn set_level(&self, level: Option<Level>) {
+        if let (Some(seat), Some(level)) = (self.seat.borrow().as_ref(), level) {
+            seat.set_level(Some(level));
+        }
+    }
+
+    /// The client's seat, taken at its first word.
+    fn join(&self, client_info: &[u8]) -> Option<Rc<Seat>> {
+        if let Some(seat) = &*self.seat.borrow() {
+            return Some(Rc::clone(seat));
+        }
+        let host = self.host.borrow().clone();
+        let identity = match host {
+            Some(name) => Identity { name, unverified: false, transport: "stdio" },
+            None => {
+                let [name] = object::pick(client_info, ["name"]);
+                let name = name.and_then(|range| object::text(&client_info[range]).map(|name| name.into_owned()));
+                let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".into());
+                Identity {
+                    name: name.chars().take(120).collect::<String>().into(),
+                    unverified: true,
+                    transport: "socket",
+                }
+            }
+        };
+        let notices = self.me.upgrade()?;
+        let seat = Rc::new(self.agents.join(identity, self.view.borrow().clone(), notices).ok()?);
+        *self.seat.borrow_mut() = Some(Rc::clone(&seat));
+        Some(seat)
+    }
+
+    fn fault(&self, fault: &Fault) {
+        let id = fault.id.clone().unwrap_or_else(|| Bytes::from_static(b"null"));
+        let (code, message) = match fault.kind {
+            FaultKind::NotJson => (-32700, "the line is not one JSON text"),
+            FaultKind::BadUtf8 => (-32700, "the line is not UTF-8"),
+            FaultKind::TooDeep => (-32700, "the message is nested too deep"),
+            FaultKind::DuplicateKey => (-32600, "a key of the message stands twice"),
+            FaultKind::NotRpc => (-32600, "the message is no JSON-RPC 2.0"),
+            FaultKind::Batch => (-32600, "batches exist in 2025-03-26 only"),
+            FaultKind::BadId => (-32600, "an id is a string or an integer"),
+            FaultKind::BadParams => (-32602, "params is an object"),
+            FaultKind::BadShape => (-32600, "the message is neither request, notification nor answer"),
+        };
+        self.fail(&id, code, message);
+    }
+
+    fn fail(&self, id: &Bytes, code: i32, message: &str) {
+        if let Answer::Error(error) = Answer::error(code, message) {
+            self.say(id, &Out::Error(error), None);
+        }
+    }
+
+    /// Writes the answer to a request, or lays it into its batch.
+    pub(super) fn say(&self, id: &Bytes, out: &Out, batch: Option<&Rc<Batch>>) {
+        if let Some(batch) = batch {
+            return batch.add(id, out);
+        }
+        if self.out.line(|sink| out.write(id, sink)).is_err() {
+            // It reads nothing any more: an answer that is lost would be waited for in vain.
+            self.out.close_now();
+        }
+    }
+
+    fn batch(&self, text: &Bytes) {
+        let speaks = self.session.borrow().as_ref().is_some_and(|origin| origin.version == Version::V2025Mar);
+        let elements: Vec<Bytes> = object::elements(text).map(|range| text.slice(range)).collect();
+        if !speaks || elements.is_empty() {
+            return self.fail(&Bytes::from_static(b"null"), -32600, "batches exist in 2025-03-26 only");
+        }
+        let batch = Batch::new(Rc::clone(&self.out));
+        for element in elements {
+            match Frame::parse(element) {
+                Ok(frame) => self.message(&frame, Some(&batch)),
+                Err(fault) => {
+                    let id = fault.id.unwrap_or_else(|| Bytes::from_static(b"null"));
+                    batch.expect();
+                    if let Answer::Error(error) = Answer::error(-32600, "an element of the batch is no message") {
+                        batch.add(&id, &Out::Error(error));
+                    }
+                }
+            }
+        }
+        batch.complete();
+    }
+
+    fn message(&self, frame: &Frame, batch: Option<&Rc<Batch>>) {
+        match frame.kind() {
+            Kind::Request => {
+                if let Some(batch) = batch {
+                    batch.expect();
+                }
+                self.request(frame, batch);
+            }
+            Kind::Notification => self.notification(frame),
+            // The hub asks its clients nothing yet.
+            Kind::Response | Kind::Error => {}
+        }
+    }
+
+    fn notification(&self, frame: &Frame) {
+        if frame.method() != "notifications/cancelled" {
+            return;
+        }
+        let params = frame.params();
+        let Some(id) = object::get(&params, "requestId") else { return };
+        self.listens.borrow_mut().retain(|listen| listen.id != id);
+        let ticket = self.open.borrow_mut().remove(&id);
+        if let Some(Some(ticket)) = ticket {
+            ticket.cancel();
+        }
+    }
+
+    fn request(&self, frame: &Frame, batch: Option<&Rc<Batch>>) {
+        let (id, method, params) = (frame.id(), frame.method(), frame.params());
+        if self.open.borrow().contains_key(&id) {
+            return self.reject(&id, Answer::error(-32600, "this id is in use by a request that is still open"), batch);
+        }
+        match &*method {
+            "initialize" => return self.initialize(&id, &params, batch),
+            "ping" => return self.say(&id, &Out::Result("{}".into()), batch),
+            _ => {}
+        }
+        let session = self.session.borrow().clone();
+        let origin = match session {
+            Some(origin) => origin,
+            None => match modern_host::claim(&params) {
+                Claim::Modern(origin) => origin,
+                Claim::Refused(error) => return self.reject(&id, error, batch),
+                Claim::None => {
+                    let text = "say `initialize` first, or send a 2026-07-28 request with its _meta";
+                    return self.reject(&id, Answer::error(-32602, text), batch);
+                }
+            },
+        };
+        let Some(seat) = self.join(&origin.client_info) else {
+            return self.reject(&id, Answer::error(-32600, "there is no such server or profile"), batch);
+        };
+        match (&*method, origin.version.era()) {
+            ("server/discover", Era::Modern) => {
+                let it = seat.describe();
+                self.say(
+                    &id,
+                    &modern_host::discovered(&it.capabilities, &it.server_info, it.instructions.as_deref()),
+                    batch,
+                );
+            }
+            ("subscriptions/listen", Era::Modern) => self.listen(id, &params),
+            ("logging/setLevel", Era::Legacy) => {
+                let level = object::get(&params, "level")
+                    .and_then(|raw| object::text(&raw).and_then(|name| Level::parse(&name)));
+                let Some(level) = level else {
+                    return self.reject(&id, Answer::error(-32602, "there is no such log level"), batch);
+                };
+                origin.level.set(Some(level));
+                seat.set_level(Some(level));
+                self.say(&id, &Out::Result("{}".into()), batch);
+            }
+            _ => self.ask(&seat, id, method.into(), params, origin, batch),
+        }
+    }
+
+    fn ask(
+        &self,
+        seat: &Rc<Seat>,
+        id: Bytes,
+        method: Rc<str>,
+        params: Bytes,
+        origin: Rc<Origin>,
+        batch: Option<&Rc<Batch>>,
+    ) {
+        let Some(me) = self.me.upgrade() else { return };
+        let token = meta::progress_token(&params);
+        let wants_progress = token.is_some();
+        let target = Target { conn: me, id: id.clone(), method: Rc::clone(&method), batch: batch.cloned() };
+        let reply = LineReply::new(target, token, Rc::clone(&origin));
+        self.open.borrow_mut().insert(id.clone(), None);
+        let ticket = seat.ask(Ask { method, params, origin, wants_progress }, Box::new(reply));
+        // The answer may have come already.
+        if let Some(place) = self.open.borrow_mut().get_mut(&id) {
+            *place = Some(ticket);
+        }
+    }
+
+    pub(super) fn answered(&self, id: &Bytes) {
+        self.open.borrow_mut().remove(id);
+    }
+
+    fn reject(&self, id: &Bytes, error: Answer, batch: Option<&Rc<Batch>>) {
+        let era = if self.session.borrow().is_some() { Era::Legacy } else { Era::Modern };
+        let out = match era {
+            Era::Legacy => legacy_host::answer(error, ""),
+            Era::Modern => modern_host::answer(error, ""),
+        };
+        self.say(id, &out, batch);
+    }
+
+    fn initialize(&self, id: &Bytes, params: &Bytes, batch: Option<&Rc<Batch>>) {
+        let origin = match legacy_host::initialize(params) {
+            Ok(origin) => origin,
+            Err(error) => return self.say(id, &legacy_host::answer(error, "initialize"), batch),
+        };
+        let Some(seat) = self.join(&origin.client_info) else {
+            return self.reject(id, Answer::error(-32602, "there is no such server or profile"), batch);
+        };
+        let it = seat.describe();
+        let version = origin.version;
+        *self.session.borrow_mut() = Some(origin);
+        let out = legacy_host::initialized(version, &it.capabilities, &it.server_info, it.instructions.as_deref());
+        self.say(id, &out, batch);
+    }
+
+    fn listen(&self, id: Bytes, params: &Bytes) {
+        let filter = object::get(params, "notifications").unwrap_or_default();
+        let wants = |key: &str| object::get(&filter, key).as_deref() == Some(b"true");
+        let listen = Listen {
+            id: id.clone(),
+            tools: wants("toolsListChanged"),
+            prompts: wants("promptsListChanged"),
+            resources: wants("resourcesListChanged"),
+        };
+        let accepted: Vec<String> = [
+            (listen.tools, "toolsListChanged"),
+            (listen.prompts, "promptsListChanged"),
+            (listen.resources, "resourcesListChanged"),
+        ]
+        .iter()
+        .filter(|(wanted, _)| *wanted)
+        .map(|(_, key)| format!("\"{key}\":true"))
+        .collect();
+        let params = format!("\"notifications\":{{{}}},", accepted.join(","));
+        self.tagged("notifications/subscriptions/acknowledged", &params, &id);
+        self.open.borrow_mut().insert(id, None);
+        self.listens.borrow_mut().push(listen);
+    }
+
+    /// A modern notice on one listen request. `params`: further members, each with a comma behind it.
+    fn tagged(&self, method: &str, params: &str, id: &Bytes) {
+        let _ = self.out.line(|sink| {
+            sink.put(
+                format!(
+                    "{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}\"_meta\":{{\"{}\":",
+                    meta::SUBSCRIPTION_ID
+                )
+                .as_bytes(),
+            );
+            sink.put(id);
+            sink.put(b"}}}");
+        });
+    }
+}
+
+impl Notices for Conn {
+    fn notice(&self, notice: &Notice) {
+        let session = self.session.borrow().clone();
+        let (method, wanted): (_, fn(&Listen) -> bool) = match notice {
+            Notice::ToolsChanged => ("notifications/tools/list_changed", |listen| listen.tools),
+            Notice::PromptsChanged => ("notifications/prompts/list_changed", |listen| listen.prompts),
+            Notice::ResourcesChanged => ("notifications/resources/list_changed", |listen| listen.resources),
+            Notice::Log { params, .. } => {
+                // Modern clients take log lines of their own requests only.
+                if session.is_some() {
+                    let _ = self.out.line(|sink| {
+                        sink.put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":");
+                        sink.put_shared(params);
+                        sink.put(b"}");
+                    });
+                }
+                return;
+            }
+        };
+        if session.is_some() {
+            let _ =
+                self.out.line(|sink| sink.put(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}").as_bytes()));
+        }
+        let ids: Vec<Bytes> =
+            self.listens.borrow().iter().filter(|listen| wanted(listen)).map(|listen| listen.id.clone()).collect();
+        for id in ids {
+            self.tagged(method, "", &id);
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! From a client's request to a plan: which server, which of its entries, are the arguments what it wants. Lists are
+//! answered from memory.
+
+use crate::agent::{SeatCore, View};
+use crate::backend::Backend;
+use crate::catalog::{ListKind, ToolEntry};
+use crate::record::{About, Record};
+use crate::road::{self, Plan};
+use bytes::Bytes;
+use contract::Problem;
+use contract::arguments::{Arguments, Effort, Unfit};
+use contract::outcome::{Code, Output, Refusal};
+use contract::schema::Compiled;
+use frame::object::{self, Edit};
+use frame::{Answer, Ask, Reply, strict};
+use policy::Effect;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// How long the first list waits for servers that have never been listed and have just been started.
+const FIRST_LIST: Duration = Duration::from_millis(750);
+/// Arguments from this size on are checked on the blocking pool, in bytes.
+const LARGE: usize = 64 * 1024;
+
+/// Answers or sends on one request.
+pub(crate) fn ask(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>) {
+    if seat.core.is_refusing() {
+        return reply.done(Answer::error(-32603, "the hub is stopping; nothing was executed"));
+    }
+    if let Some(kind) = ListKind::of(&ask.method) {
+        return list(seat, kind, &ask, reply);
+    }
+    let received = Instant::now();
+    if let Err(ambiguity) = strict::check(&ask.params) {
+        return reply.done(Answer::error(-32602, &format!("the params can be read in two ways: {ambiguity}")));
+    }
+    match &*ask.method {
+        "tools/call" => call(seat, ticket, ask, reply, received),
+        "prompts/get" => prompt(seat, ticket, ask, reply, received),
+        "resources/read" => resource(seat, ticket, ask, reply, received),
+        "completion/complete" => completion(seat, ticket, ask, reply, received),
+        _ => other(seat, ticket, ask, reply, received),
+    }
+}
+
+fn list(seat: &Rc<SeatCore>, kind: ListKind, ask: &Ask, reply: Box<dyn Reply>) {
+    let cursor = object::get(&ask.params, "cursor").and_then(|raw| object::text(&raw).map(String::from));
+    let era = ask.origin.version.era();
+    let core = Rc::clone(&seat.core);
+    let waits = core.unlisted(&seat.view).into_iter().filter(|backend| backend.since().elapsed() < FIRST_LIST).collect::<Vec<_>>();
+    let answer = move |seat: &SeatCore| match core.seen(seat).page(kind, cursor.as_deref(), era) {
+        Ok(body) => Answer::Result { era, body },
+        Err(bad) => Answer::error(-32602, &bad.to_string()),
+    };
+    if waits.is_empty() {
+        return reply.done(answer(seat));
+    }
+    let seat = Rc::clone(seat);
+    tokio::task::spawn_local(async move {
+        for backend in waits {
+            first_list(&backend, backend.since() + FIRST_LIST).await;
+        }
+        reply.done(answer(&seat));
+    });
+}
+
+/// Waits until a backend has been listed or has failed, or until the deadline.
+async fn first_list(backend: &Backend, deadline: Instant) {
+    loop {
+        let news = backend.news.notified();
+        let failed = backend.server().is_none_or(|server| {
+            use upstream::State;
+            !matches!(server.state().0, State::Stopped | State::Starting { .. } | State::Ready)
+        });
+        if backend.is_listed() || failed || timeout_at(deadline, news).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn call(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
+    let [name, arguments] = object::pick(&ask.params, ["name", "arguments"]);
+    let Some(name) = name.and_then(|range| object::text(&ask.params[range]).map(|name| name.into_owned())) else {
+        return reply.done(Answer::error(-32602, "tools/call needs `name`, a string"));
+    };
+    let catalog = seat.core.catalog(&seat.view);
+    let Some(tool) = catalog.tool(&name).cloned() else {
+        return unknown_tool(seat, ticket, ask, reply, name);
+    };
+    let arguments = arguments.map(|range| ask.params.slice(range));
+    let call = Call { ask, reply, received, tool, arguments };
+    let compiled = match call.tool.compiled() {
+        Ok(compiled) => compiled,
+        Err(fault) => return checked(seat, ticket, call, Judged::NoSchema(fault)),
+    };
+    if call.arguments.as_ref().is_none_or(|text| text.len() < LARGE) {
+        match judge(call.arguments.as_ref(), &compiled, Effort::QUICK) {
+            Judged::Costly => {}
+            judged => return checked(seat, ticket, call, judged),
+        }
+    }
+    let seat = Rc::clone(seat);
+    tokio::task::spawn_local(async move {
+        let arguments = call.arguments.clone();
+        let judging = tokio::task::spawn_blocking(move || judge(arguments.as_ref(), &compiled, Effort::LONG));
+        let judged = judging.await.unwrap_or(Judged::Costly);
+        checked(&seat, ticket, call, judged);
+    });
+}
+
+struct Call {
+    ask: Ask,
+    reply: Box<dyn Reply>,
+    received: Instant,
+    tool: Rc<ToolEntry>,
+    arguments: Option<Bytes>,
+}
+
+/// What the check of arguments came to.
+enum Judged {
+    /// They may be sent as they were received, or as this text.
+    Fit(Option<Bytes>),
+    Unfit(Vec<Problem>),
+    Costly,
+    NoSchema(String),
+}
+
+fn judge(raw: Option<&Bytes>, compiled: &Compiled, effort: Effort) -> Judged {
+    let mut arguments = match Arguments::read(raw.map(|raw| &raw[..])) {
+        Ok(arguments) => arguments,
+        Err(unfit) => return Judged::Unfit(unfit.into_problems()),
+    };
+    match arguments.check(compiled, effort) {
+        Ok(()) => {
+            let text = arguments.text();
+            let is_same = raw.is_some_and(|raw| raw[..] == *text.as_bytes());
+            Judged::Fit((!is_same).then(|| Bytes::copy_from_slice(text.as_bytes())))
+        }
+        Err(Unfit::Costly) => Judged::Costly,
+        Err(unfit @ Unfit::Invalid(_)) => Judged::Unfit(unfit.into_problems()),
+    }
+}
+
+fn checked(seat: &Rc<SeatCore>, ticket: u64, call: Call, judged: Judged) {
+    let Call { ask, reply, received, tool, arguments } = call;
+    let about = About {
+        item: Some(tool.subject(&seat.core.ledger)),
+        method: store::Method::ToolCall,
+        effect: tool.read.effect,
+    };
+    let mut record = Record::begin(seat, &tool.backend, about, received);
+    let (code, message, problems) = match judged {
+        Judged::Fit(repaired) => {
+            let received = || arguments.unwrap_or_else(|| Bytes::from_static(b"{}"));
+            let arguments = repaired.unwrap_or_else(received);
+            record.arguments(&arguments);
+            let params = Edit::new()
+                .set("name", object::quote(&tool.read.tool.name))
+                .set("arguments", arguments)
+                .apply(&ask.params)
+                .join();
+            let plan = Plan {
+                backend: Rc::clone(&tool.backend),
+                effect: tool.read.effect,
+                lane: tool.lane.clone(),
+                tool: Some(tool),
+                params,
+            };
+            return road::set_out(seat, ticket, ask, plan, record, reply);
+        }
+        Judged::Unfit(problems) => {
+            (Code::InvalidArguments, "The arguments do not match the tool's schema.".to_owned(), problems)
+        }
+        Judged::Costly => {
+            (Code::InvalidArguments, String::new(), Unfit::Costly.into_problems())
+        }
+        Judged::NoSchema(fault) => {
+            (Code::Quarantined, format!("The tool's input schema cannot be used: {fault}."), Vec::new())
+        }
+    };
+    seat.core.ledger.refused(&record, code);
+    let message = format!("{message} Nothing was executed.");
+    let refusal = Refusal::new(code, message.trim_start()).of_call(record.id()).with_details(problems);
+    reply.done(Answer::result(refusal.tool_result(tool.output())));
+}
+
+/// A name that is in no list: perhaps its server has not been listed yet, is disabled, or cannot run.
+fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, name: String) {
+    let backend = match &seat.view {
+        View::Server(key) => seat.core.backend(key),
+        View::All | View::Profile(_) => {
+            contract::names::prefix_of(&name).and_then(|prefix| seat.core.backend_of_prefix(prefix))
+        }
+    };
+    let refuse = |seat: &SeatCore, reply: Box<dyn Reply>, code: Code, message: &str| {
+        let call = seat.core.ledger.stranger(seat, &name, code);
+        reply.done(Answer::result(Refusal::new(code, message).of_call(call).tool_result(Output::Free)));
+    };
+    let Some(backend) = backend else {
+        return refuse(seat, reply, Code::UnknownTool, "There is no such tool. Nothing was executed.");
+    };
+    if backend.rules().disabled {
+        let message = format!("The server `{}` is disabled. Nothing was executed.", backend.key());
+        return refuse(seat, reply, Code::ServerUnavailable, &message);
+    }
+    if backend.is_listed() {
+        return refuse(seat, reply, Code::UnknownTool, "There is no such tool. Nothing was executed.");
+    }
+    let Some(server) = backend.server() else {
+        let problem = backend.problem().unwrap_or("it cannot be run");
+        let message = format!("The server `{}` is not available: {problem}. Nothing was executed.", backend.key());
+        return refuse(seat, reply, Code::ServerUnavailable, &message);
+    };
+    server.want();
+    let deadline = Instant::now() + server.spec().start_timeout;
+    let (seat, backend) = (Rc::clone(seat), Rc::clone(&backend));
+    tokio::task::spawn_local(async move {
+        first_list(&backend, deadline).await;
+        if backend.is_listed() {
+            return self::ask(&seat, ticket, ask, reply);
+        }
+        let reason = backend.server().and_then(|server| server.state().1);
+        let reason = reason.unwrap_or_else(|| "it is still starting".into());
+        let message = format!("The server `{}` is not available: {reason}. Nothing was executed.", backend.key());
+        let call = seat.core.ledger.stranger(&seat, &name, Code::ServerUnavailable);
+        let refusal = Refusal::new(Code::ServerUnavailable, message).of_call(call);
+        reply.done(Answer::result(refusal.tool_result(Output::Free)));
+    });
+}
+
+fn prompt(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
+    let [name] = object::pick(&ask.params, ["name"]);
+    let name = name.and_then(|range| object::text(&ask.params[range]).map(|name| name.into_owned()));
+    let catalog = seat.core.catalog(&seat.view);
+    let Some(entry) = name.as_deref().and_then(|name| catalog.prompt(name)) else {
+        return reply.done(Answer::error(-32602, "there is no such prompt"));
+    };
+    let params = Edit::new().set("name", object::quote(&entry.read.own)).apply(&ask.params).join();
+    forward(seat, ticket, ask, reply, received, &entry.backend, params, store::Method::PromptGet);
+}
+
+fn resource(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
+    let uri = object::get(&ask.params, "uri").and_then(|raw| object::text(&raw).map(String::from));
+    let catalog = seat.core.catalog(&seat.view);
+    let Some(backend) = uri.as_deref().and_then(|uri| owner(seat, catalog.owner_of(uri))) else {
+        return reply.done(Answer::error(-32002, "there is no such resource"));
+    };
+    let params = ask.params.clone();
+    forward(seat, ticket, ask, reply, received, &backend, params, store::Method::ResourceRead);
+}
+
+/// In a server view everything belongs to that server.
+fn owner(seat: &SeatCore, found: Option<&Rc<Backend>>) -> Option<Rc<Backend>> {
+    match (&seat.view, found) {
+        (View::Server(key), None) => seat.core.backend(key),
+        (_, found) => found.cloned(),
+    }
+}
+
+fn completion(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
+    let reference = object::get(&ask.params, "ref").unwrap_or_default();
+    let [name, uri] = object::pick(&reference, ["name", "uri"]);
+    let text = |range: std::ops::Range<usize>| object::text(&reference[range]).map(|text| text.into_owned());
+    let catalog = seat.core.catalog(&seat.view);
+    if let Some(entry) = name.and_then(text).and_then(|name| catalog.prompt(&name).cloned()) {
+        let inner = Edit::new().set("name", object::quote(&entry.read.own)).apply(&reference);
+        let params = Edit::new().set("ref", inner).apply(&ask.params).join();
+        return forward(seat, ticket, ask, reply, received, &entry.backend, params, store::Method::Complete);
+    }
+    let backend = uri.and_then(text).and_then(|uri| owner(seat, catalog.owner_of_reference(&uri)));
+    let Some(backend) = backend else {
+        return reply.done(Answer::error(-32602, "there is no such prompt or resource to complete for"));
+    };
+    let params = ask.params.clone();
+    forward(seat, ticket, ask, reply, received, &backend, params, store::Method::Complete);
+}
+
+#[allow(clippy::too_many_arguments, reason = "one exchange and where it goes; a struct for it would be used once")]
+fn forward(
+    seat: &Rc<SeatCore>,
+    ticket: u64,
+    ask: Ask,
+    reply: Box<dyn Reply>,
+    received: Instant,
+    backend: &Rc<Backend>,
+    params: Bytes,
+    method: store::Method,
+) {
+    let about = About { item: None, method, effect: Effect::Read };
+    let record = Record::begin(seat, backend, about, received);
+    let plan = Plan { backend: Rc::clone(backend), tool: None, effect: Effect::Read, lane: None, params };
+    road::set_out(seat, ticket, ask, plan, record, reply);
+}
+
+/// A method that the hub does not know: only a view of one server has somebody to ask, and as it may do anything it
+/// goes like the call of a tool without hints.
+fn other(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
+    let backend = match &seat.view {
+        View::Server(key) => seat.core.backend(key),
+        View::All | View::Profile(_) => None,
+    };
+    let Some(backend) = backend.filter(|_| !is_protocol(&ask.method)) else {
+        return reply.done(Answer::error(-32601, "the hub does not offer this method"));
+    };
+    let about = About { item: None, method: store::Method::Other, effect: Effect::Write };
+    let record = Record::begin(seat, &backend, about, received);
+    let lane = Some(backend.lane_of(&ask.method));
+    let params = ask.params.clone();
+    let plan = Plan { backend, tool: None, effect: Effect::Write, lane, params };
+    road::set_out(seat, ticket, ask, plan, record, reply);
+}
+
+/// Methods of the protocol that need more than passing on; not offered yet.
+fn is_protocol(method: &str) -> bool {
+    matches!(
+        method,
+        "initialize" | "server/discover" | "ping" | "logging/setLevel" | "subscriptions/listen" | "resources/subscribe"
+            | "resources/unsubscribe"
+    ) || method.starts_with("tasks/")
+}

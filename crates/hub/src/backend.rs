@@ -1,0 +1,197 @@
+//! One server as the hub sees it: its supervisor, what the config says of it, its shelf in the catalog, its lanes.
+
+use crate::catalog::read::{self, Effects, Read};
+use crate::catalog::{Entry, Shelf, ToolEntry};
+use crate::core::Core;
+use crate::lanes::Lanes;
+use crate::record::Audit;
+use crate::road::Run;
+use bytes::Bytes;
+use contract::Slug;
+use frame::Level;
+use globset::GlobSet;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::{Rc, Weak};
+use store::Subject;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use upstream::{Listing, Server, Watcher};
+
+/// A listing below this many bytes is read at once; a longer one on the blocking pool.
+const SHORT: usize = 24 * 1024;
+
+/// What the config says of a server beyond how to run it.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// The person's word about effects, by own tool name.
+    pub effects: Effects,
+    /// Lanes with the own tool names that run in them.
+    pub lanes: Vec<(Rc<str>, GlobSet)>,
+    /// Kept, but neither started nor listed.
+    pub disabled: bool,
+    /// Identity of what is launched.
+    pub launch_hash: String,
+    /// `stdio`, `http`, `http-child`, `sse`.
+    pub transport: &'static str,
+    /// Exact command and arguments, or url, before substitution.
+    pub launch: Vec<String>,
+    /// Names of its variables.
+    pub env_names: Vec<String>,
+}
+
+/// One server.
+pub struct Backend {
+    key: Rc<str>,
+    slug: Slug,
+    rules: Rules,
+    /// Why it can't be run as configured.
+    problem: Option<String>,
+    server: OnceCell<Rc<Server>>,
+    pub(crate) core: Weak<Core>,
+    pub(crate) lanes: RefCell<Lanes<Rc<Run>>>,
+    shelf: RefCell<Rc<Shelf>>,
+    findings: RefCell<Vec<String>>,
+    listed: Cell<bool>,
+    /// Wakes whoever waits for its first list.
+    pub(crate) news: Notify,
+    since: Instant,
+    subject: OnceCell<Subject>,
+}
+
+impl Backend {
+    /// A backend without its server yet; `problem` tells why it will never have one.
+    pub fn new(key: &str, rules: Rules, problem: Option<String>, core: Weak<Core>) -> Rc<Backend> {
+        Rc::new(Backend {
+            key: key.into(),
+            slug: Slug::of(key),
+            rules,
+            problem,
+            server: OnceCell::new(),
+            core,
+            lanes: RefCell::default(),
+            shelf: RefCell::default(),
+            findings: RefCell::default(),
+            listed: Cell::new(false),
+            news: Notify::new(),
+            since: Instant::now(),
+            subject: OnceCell::new(),
+        })
+    }
+
+    /// Gives it its server; once.
+    pub fn adopt(&self, server: Rc<Server>) {
+        let _ = self.server.set(server);
+    }
+    /// Its key in the config.
+    pub fn key(&self) -> &Rc<str> {
+        &self.key
+    }
+    /// Its prefix.
+    pub fn slug(&self) -> &Slug {
+        &self.slug
+    }
+    /// Its name in the audit.
+    pub(crate) fn subject(&self, audit: &Audit) -> Subject {
+        self.subject.get_or_init(|| audit.subject(&self.key)).clone()
+    }
+    /// What the config says.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+    /// Its supervisor; None where it is disabled or can't be run.
+    pub fn server(&self) -> Option<&Rc<Server>> {
+        self.server.get()
+    }
+    /// Why it can't be run as configured.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+    /// Its entries.
+    pub fn shelf(&self) -> Rc<Shelf> {
+        Rc::clone(&self.shelf.borrow())
+    }
+    /// What was left out of its lists and why.
+    pub fn findings(&self) -> Vec<String> {
+        self.findings.borrow().clone()
+    }
+    /// Whether its lists are known, live or from the store.
+    pub fn is_listed(&self) -> bool {
+        self.listed.get()
+    }
+    /// When the hub began to know it.
+    pub fn since(&self) -> Instant {
+        self.since
+    }
+    /// The lane of one of its tools.
+    pub fn lane_of(&self, tool: &str) -> Rc<str> {
+        let declared = self.rules.lanes.iter().find(|(_, globs)| globs.is_match(tool));
+        declared.map_or_else(|| "writes".into(), |(name, _)| Rc::clone(name))
+    }
+
+    /// Takes over lists; long ones are read on the blocking pool first.
+    pub fn shelve(self: &Rc<Self>, listing: Rc<Listing>) {
+        let bytes: usize = listing.tools.iter().chain(&listing.prompts).map(Bytes::len).sum();
+        if bytes <= SHORT {
+            return self.put_up(read::read(&self.slug, &listing, &self.rules.effects));
+        }
+        let (slug, effects, copy) = (self.slug.clone(), self.rules.effects.clone(), Listing::clone(&listing));
+        let me = Rc::downgrade(self);
+        tokio::task::spawn_local(async move {
+            let reading = tokio::task::spawn_blocking(move || read::read(&slug, &copy, &effects));
+            if let (Ok(read), Some(me)) = (reading.await, me.upgrade()) {
+                me.put_up(read);
+            }
+        });
+    }
+
+    fn put_up(self: &Rc<Self>, read: Read) {
+        let entries = |list: Vec<_>| list.into_iter().map(|read| Rc::new(Entry { backend: Rc::clone(self), read })).collect();
+        let shelf = Shelf {
+            tools: read.tools.into_iter().map(|read| Rc::new(ToolEntry::new(Rc::clone(self), read))).collect(),
+            prompts: entries(read.prompts),
+            resources: entries(read.resources),
+            templates: entries(read.templates),
+        };
+        *self.shelf.borrow_mut() = Rc::new(shelf);
+        *self.findings.borrow_mut() = read.findings;
+        self.listed.set(true);
+        self.news.notify_waiters();
+        if let Some(core) = self.core.upgrade() {
+            core.catalog_changed();
+        }
+    }
+
+    /// Takes its entries away and breaks the cycle between them and itself.
+    pub fn clear(&self) {
+        *self.shelf.borrow_mut() = Rc::default();
+    }
+}
+
+/// The watcher of one backend's server.
+pub struct Watch(pub Weak<Backend>);
+
+impl Watcher for Watch {
+    fn state_changed(&self) {
+        if let Some(backend) = self.0.upgrade() {
+            backend.news.notify_waiters();
+            if let Some(core) = backend.core.upgrade() {
+                core.server_changed(&backend);
+            }
+        }
+    }
+    fn listed(&self, listing: Rc<Listing>) {
+        if let Some(backend) = self.0.upgrade() {
+            if let Some(core) = backend.core.upgrade() {
+                core.remember(&backend, &listing);
+            }
+            backend.shelve(listing);
+        }
+    }
+    fn log(&self, level: Level, params: &Bytes) {
+        if let Some(backend) = self.0.upgrade() {
+            if let Some(core) = backend.core.upgrade() {
+                core.logged(&backend, level, params);
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What clients see: per view the entries, an index over them, and lists as ready bytes. Immutable; a change makes
+//! a new one. `tools/list` never asks a server.
+
+mod pages;
+pub mod read;
+mod uri;
+
+pub use pages::{BadCursor, Pages};
+
+use crate::agent::View;
+use crate::backend::Backend;
+use bytes::Bytes;
+use crate::record::Audit;
+use contract::outcome::Output;
+use contract::schema::Compiled;
+use frame::Era;
+use globset::GlobSet;
+use read::{ReadEntry, ReadTool};
+use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use store::Subject;
+
+/// A tool that can be called.
+pub struct ToolEntry {
+    /// Whose it is.
+    pub backend: Rc<Backend>,
+    /// What was read of it.
+    pub read: ReadTool,
+    /// Its lane, where its calls run one at a time; None for reads.
+    pub lane: Option<Rc<str>>,
+    compiled: OnceCell<Result<Arc<Compiled>, String>>,
+    subject: OnceCell<Subject>,
+}
+
+impl ToolEntry {
+    /// An entry of `backend`.
+    pub fn new(backend: Rc<Backend>, read: ReadTool) -> ToolEntry {
+        let lane = read.effect.is_serial().then(|| backend.lane_of(&read.tool.name));
+        ToolEntry { backend, read, lane, compiled: OnceCell::new(), subject: OnceCell::new() }
+    }
+    /// The compiled input schema, or why it cannot be used; compiled at the first call.
+    pub fn compiled(&self) -> Result<Arc<Compiled>, String> {
+        let schema = || &self.read.raw[self.read.tool.input_schema.clone()];
+        self.compiled
+            .get_or_init(|| Compiled::compile(schema()).map(Arc::new).map_err(|fault| fault.to_string()))
+            .clone()
+    }
+    /// What refusals of it may carry.
+    pub(crate) fn output(&self) -> Output {
+        if self.read.tool.output_schema.is_none() { Output::Free } else { Output::Declared }
+    }
+    /// Its name in the audit.
+    pub(crate) fn subject(&self, audit: &Audit) -> Subject {
+        self.subject.get_or_init(|| audit.tool_subject(&self.read)).clone()
+    }
+}
+
+/// A prompt, resource or template and whose it is.
+pub struct Entry {
+    /// Whose it is.
+    pub backend: Rc<Backend>,
+    /// What was read of it.
+    pub read: ReadEntry,
+}
+
+/// All entries of one server, in its order.
+#[derive(Default)]
+pub struct Shelf {
+    /// Tools.
+    pub tools: Vec<Rc<ToolEntry>>,
+    /// Prompts.
+    pub prompts: Vec<Rc<Entry>>,
+    /// Resources.
+    pub resources: Vec<Rc<Entry>>,
+    /// Templates.
+    pub templates: Vec<Rc<Entry>>,
+}
+
+/// Which list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ListKind {
+    /// `tools/list`
+    Tools,
+    /// `prompts/list`
+    Prompts,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    Templates,
+}
+
+impl ListKind {
+    /// All of them.
+    pub const ALL: [ListKind; 4] = [ListKind::Tools, ListKind::Prompts, ListKind::Resources, ListKind::Templates];
+    /// The list that a method reads.
+    pub fn of(method: &str) -> Option<ListKind> {
+        Some(match method {
+            "tools/list" => ListKind::Tools,
+            "prompts/list" => ListKind::Prompts,
+            "resources/list" => ListKind::Resources,
+            "resources/templates/list" => ListKind::Templates,
+            _ => return None,
+        })
+    }
+}
+
+/// One view of everything.
+pub struct Catalog {
+    own_names: bool,
+    tools: FxHashMap<Rc<str>, Rc<ToolEntry>>,
+    /// By the server's own name, where only one server has it.
+    unprefixed: FxHashMap<Rc<str>, Option<Rc<ToolEntry>>>,
+    prompts: FxHashMap<Rc<str>, Rc<Entry>>,
+    resources: FxHashMap<Rc<str>, Rc<Entry>>,
+    templates: Vec<Rc<Entry>>,
+    pages: [Pages; 4],
+    /// Entries that another server's entry hides.
+    pub collisions: Vec<String>,
+}
+
+impl Catalog {
+    /// Builds a view over shelves in config order. `only`: the tools and prompts a profile selects.
+    pub fn build(view: &View, shelves: &[Rc<Shelf>], only: Option<&GlobSet>) -> Catalog {
+        let own_names = matches!(view, View::Server(_));
+        let mut catalog = Catalog {
+            own_names,
+            tools: FxHashMap::default(),
+            unprefixed: FxHashMap::default(),
+            prompts: FxHashMap::default(),
+            resources: FxHashMap::default(),
+            templates: Vec::new(),
+            pages: Default::default(),
+            collisions: Vec::new(),
+        };
+        let mut lists: [Vec<Bytes>; 4] = Default::default();
+        let [tools, prompts, resources, templates] = &mut lists;
+        let shown = |name: &str| only.is_none_or(|globs| globs.is_match(name));
+        for shelf in shelves {
+            for tool in shelf.tools.iter().filter(|tool| shown(&tool.read.exposed)) {
+                catalog.add_tool(tool, tools);
+            }
+            for prompt in shelf.prompts.iter().filter(|prompt| shown(&prompt.read.exposed)) {
+                let name = if own_names { &prompt.read.own } else { &prompt.read.exposed };
+                prompts.push(catalog.text(&prompt.read));
+                catalog.prompts.insert(name.as_str().into(), Rc::clone(prompt));
+            }
+            for resource in &shelf.resources {
+                let uri: Rc<str> = resource.read.own.as_str().into();
+                if let Some(first) = catalog.resources.get(&uri) {
+                    let (first, second) = (first.backend.key(), resource.backend.key());
+                    catalog.collisions.push(format!("resource `{uri}` of `{second}` is hidden by that of `{first}`"));
+                    continue;
+                }
+                resources.push(catalog.text(&resource.read));
+                catalog.resources.insert(uri, Rc::clone(resource));
+            }
+            for template in &shelf.templates {
+                templates.push(catalog.text(&template.read));
+                catalog.templates.push(Rc::clone(template));
+            }
+        }
+        catalog.pages = [
+            Pages::build("tools", tools),
+            Pages::build("prompts", prompts),
+            Pages::build("resources", resources),
+            Pages::build("resourceTemplates", templates),
+        ];
+        catalog
+    }
+
+    fn add_tool(&mut self, tool: &Rc<ToolEntry>, list: &mut Vec<Bytes>) {
+        let own: Rc<str> = (*tool.read.tool.name).into();
+        list.push(if self.own_names { tool.read.in_own.clone() } else { tool.read.in_all.clone() });
+        if self.own_names {
+            self.tools.insert(own, Rc::clone(tool));
+            return;
+        }
+        self.tools.insert(tool.read.exposed.as_str().into(), Rc::clone(tool));
+        self.unprefixed.entry(own).and_modify(|one| *one = None).or_insert_with(|| Some(Rc::clone(tool)));
+    }
+
+    fn text(&self, read: &ReadEntry) -> Bytes {
+        if self.own_names { read.in_own.clone() } else { read.in_all.clone() }
+    }
+
+    /// The tool of that name; also by the server's own name where exactly one server has it.
+    pub fn tool(&self, name: &str) -> Option<&Rc<ToolEntry>> {
+        self.tools.get(name).or_else(|| self.unprefixed.get(name)?.as_ref())
+    }
+    /// All tools, in no order.
+    pub fn tools(&self) -> impl Iterator<Item = &Rc<ToolEntry>> {
+        self.tools.values()
+    }
+    /// The prompt of that name.
+    pub fn prompt(&self, name: &str) -> Option<&Rc<Entry>> {
+        self.prompts.get(name)
+    }
+    /// The server that has a URI: listed, by template, or the only one with anything of that scheme and authority.
+    pub fn owner_of(&self, uri: &str) -> Option<&Rc<Backend>> {
+        if let Some(entry) = self.resources.get(uri) {
+            return Some(&entry.backend);
+        }
+        if let Some(entry) = self.templates.iter().find(|entry| uri::matches(&entry.read.own, uri)) {
+            return Some(&entry.backend);
+        }
+        let origin = uri::origin(uri);
+        let all = self.resources.values().chain(&self.templates);
+        let mut alike = all.filter(|entry| uri::origin(&entry.read.own) == origin).map(|entry| &entry.backend);
+        let first = alike.next()?;
+        alike.all(|other| Rc::ptr_eq(other, first)).then_some(first)
+    }
+    /// The server that a template or URI of a completion request belongs to.
+    pub fn owner_of_reference(&self, uri: &str) -> Option<&Rc<Backend>> {
+        let template = self.templates.iter().find(|entry| entry.read.own == uri);
+        template.map(|entry| &entry.backend).or_else(|| self.owner_of(uri))
+    }
+    /// One list as ready bytes.
+    pub fn pages(&self, kind: ListKind) -> &Pages {
+        &self.pages[kind as usize]
+    }
+    /// A page of one list in the form of `era`.
+    pub fn page(&self, kind: ListKind, cursor: Option<&str>, era: Era) -> Result<frame::Rope, BadCursor> {
+        self.pages(kind).get(cursor, era)
+    }
+}

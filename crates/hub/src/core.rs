@@ -1,0 +1,236 @@
+//! The hub on its relay thread: servers in config order, views over their shelves, the clients' seats, notices.
+
+use crate::agent::{AgentHandle, Description, Notice, SeatCore, View};
+use crate::backend::Backend;
+use crate::catalog::{Catalog, ListKind};
+use crate::operate::Event;
+use crate::record::Audit;
+use crate::views;
+use bytes::Bytes;
+use frame::{Level, object};
+use globset::GlobSet;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+use tokio::sync::{Notify, broadcast};
+use upstream::Listing;
+
+/// Changes of lists within this time are told once.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// The hub.
+pub struct Core {
+    pub(crate) ledger: Rc<Audit>,
+    pub(crate) events: broadcast::Sender<Event>,
+    backends: RefCell<Vec<Rc<Backend>>>,
+    profiles: RefCell<FxHashMap<Rc<str>, GlobSet>>,
+    catalogs: RefCell<FxHashMap<View, Rc<Catalog>>>,
+    seats: RefCell<Vec<Weak<SeatCore>>>,
+    changed: Notify,
+    /// Clients come and go without anybody waiting for it.
+    left: Cell<u64>,
+    refusing: Cell<bool>,
+    version: &'static str,
+}
+
+impl Core {
+    /// A hub without servers. Must be called inside a `LocalSet`.
+    pub fn new(ledger: Rc<Audit>, events: broadcast::Sender<Event>) -> Rc<Core> {
+        let core = Rc::new(Core {
+            ledger,
+            events,
+            backends: RefCell::default(),
+            profiles: RefCell::default(),
+            catalogs: RefCell::default(),
+            seats: RefCell::default(),
+            changed: Notify::new(),
+            left: Cell::new(0),
+            refusing: Cell::new(false),
+            version: env!("CARGO_PKG_VERSION"),
+        });
+        tokio::task::spawn_local(tell_changes(Rc::downgrade(&core)));
+        core
+    }
+
+    /// The handle for doors to agents.
+    pub fn agents(self: &Rc<Self>) -> AgentHandle {
+        AgentHandle::new(Rc::clone(self))
+    }
+
+    /// From now on new requests are refused: the hub is stopping.
+    pub fn refuse(&self) {
+        self.refusing.set(true);
+    }
+    pub(crate) fn is_refusing(&self) -> bool {
+        self.refusing.get()
+    }
+
+    /// Takes a new set of servers and profiles; those that stay are in it again.
+    pub fn arrange(&self, backends: Vec<Rc<Backend>>, profiles: FxHashMap<Rc<str>, GlobSet>) {
+        *self.backends.borrow_mut() = backends;
+        *self.profiles.borrow_mut() = profiles;
+        self.catalog_changed();
+    }
+
+    /// All servers in config order.
+    pub fn backends(&self) -> Vec<Rc<Backend>> {
+        self.backends.borrow().clone()
+    }
+    /// The server of that key.
+    pub fn backend(&self, key: &str) -> Option<Rc<Backend>> {
+        self.backends.borrow().iter().find(|backend| **backend.key() == *key).cloned()
+    }
+    /// The server of that prefix.
+    pub fn backend_of_prefix(&self, prefix: &str) -> Option<Rc<Backend>> {
+        self.backends.borrow().iter().find(|backend| backend.slug().as_str() == prefix).cloned()
+    }
+
+    pub(crate) fn has_view(&self, view: &View) -> bool {
+        match view {
+            View::All => true,
+            View::Server(key) => self.backend(key).is_some(),
+            View::Profile(name) => self.profiles.borrow().contains_key(name),
+        }
+    }
+
+    fn members(&self, view: &View) -> Vec<Rc<Backend>> {
+        let backends = self.backends.borrow();
+        let shown = |backend: &&Rc<Backend>| match view {
+            View::Server(key) => backend.key() == key,
+            View::All | View::Profile(_) => true,
+        };
+        backends.iter().filter(|backend| !backend.rules().disabled).filter(shown).cloned().collect()
+    }
+
+    /// What a view shows, as of now.
+    pub fn catalog(&self, view: &View) -> Rc<Catalog> {
+        if let Some(catalog) = self.catalogs.borrow().get(view) {
+            return Rc::clone(catalog);
+        }
+        let shelves: Vec<_> = self.members(view).iter().map(|backend| backend.shelf()).collect();
+        let profiles = self.profiles.borrow();
+        let only = match view {
+            View::Profile(name) => profiles.get(name),
+            View::All | View::Server(_) => None,
+        };
+        let catalog = Rc::new(Catalog::build(view, &shelves, only));
+        self.catalogs.borrow_mut().insert(view.clone(), Rc::clone(&catalog));
+        catalog
+    }
+
+    /// Servers of a view that have never been listed.
+    pub(crate) fn unlisted(&self, view: &View) -> Vec<Rc<Backend>> {
+        let members = self.members(view);
+        members.into_iter().filter(|backend| backend.server().is_some() && !backend.is_listed()).collect()
+    }
+
+    /// What a view says of itself.
+    pub(crate) fn describe(&self, view: &View) -> Description {
+        let listings: Vec<_> = self
+            .members(view)
+            .iter()
+            .filter_map(|backend| Some((Rc::clone(backend.key()), backend.server()?.listing()?)))
+            .collect();
+        views::describe(view, &listings, self.version)
+    }
+
+    pub(crate) fn catalog_changed(&self) {
+        self.catalogs.borrow_mut().clear();
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn server_changed(&self, backend: &Rc<Backend>) {
+        // Without a listener there is nobody to tell.
+        let _ = self.events.send(Event::Server(views::server(backend)));
+    }
+
+    pub(crate) fn remember(&self, backend: &Rc<Backend>, listing: &Listing) {
+        self.ledger.remember(backend, listing);
+    }
+
+    pub(crate) fn logged(&self, backend: &Backend, level: Level, params: &Bytes) {
+        // Nobody can tell whose call it is about: it is told only to clients that see this server alone.
+        for seat in self.seats() {
+            let alone = matches!(&seat.view, View::Server(key) if key == backend.key());
+            if alone && seat.level.get().is_some_and(|wanted| level >= wanted) {
+                seat.notices.notice(&Notice::Log { level, params: params.clone() });
+            }
+        }
+    }
+
+    pub(crate) fn seats(&self) -> Vec<Rc<SeatCore>> {
+        self.seats.borrow().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn seat_taken(&self, seat: &Rc<SeatCore>) {
+        let mut seats = self.seats.borrow_mut();
+        if self.left.replace(0) > 0 {
+            seats.retain(|seat| seat.strong_count() > 0);
+        }
+        seats.push(Rc::downgrade(seat));
+        let _ = self.events.send(Event::Clients);
+    }
+
+    pub(crate) fn seat_left(&self) {
+        self.left.set(self.left.get() + 1);
+        let _ = self.events.send(Event::Clients);
+    }
+
+    /// Sets each server to the quietest level that still gives every client what it wants.
+    pub(crate) fn levels_changed(&self) {
+        let wanted = self.seats().iter().filter_map(|seat| seat.level.get()).min();
+        for server in self.backends.borrow().iter().filter_map(|backend| backend.server()) {
+            server.set_level(wanted);
+        }
+    }
+
+    fn marks(&self, view: &View) -> [u64; 4] {
+        let catalog = self.catalog(view);
+        ListKind::ALL.map(|kind| catalog.pages(kind).mark())
+    }
+
+    /// Tells every client whose lists are others than it was last told.
+    fn tell(&self) {
+        let _ = self.events.send(Event::Catalog);
+        for seat in self.seats() {
+            let marks = self.marks(&seat.view);
+            let Some(before) = seat.marks.replace(Some(marks)) else { continue };
+            if before[0] != marks[0] {
+                seat.notices.notice(&Notice::ToolsChanged);
+            }
+            if before[1] != marks[1] {
+                seat.notices.notice(&Notice::PromptsChanged);
+            }
+            if before[2..] != marks[2..] {
+                seat.notices.notice(&Notice::ResourcesChanged);
+            }
+        }
+    }
+
+    /// The lists as a client is about to see them: only later changes are news to it.
+    pub(crate) fn seen(&self, seat: &SeatCore) -> Rc<Catalog> {
+        let catalog = self.catalog(&seat.view);
+        seat.marks.set(Some(ListKind::ALL.map(|kind| catalog.pages(kind).mark())));
+        catalog
+    }
+}
+
+async fn tell_changes(core: Weak<Core>) {
+    loop {
+        let Some(strong) = core.upgrade() else { return };
+        strong.changed.notified().await;
+        tokio::time::sleep(GATHER).await;
+        strong.tell();
+    }
+}
+
+/// A server's instructions that are worth passing on.
+pub(crate) fn instructions(listing: &Listing) -> Option<&str> {
+    listing.instructions.as_deref().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// Whether a server declares a capability, or a flag of it.
+pub(crate) fn declares(listing: &Listing, group: &str) -> bool {
+    object::get(&listing.capabilities, group).is_some()
+}

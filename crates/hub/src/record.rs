@@ -1,0 +1,373 @@
+//! What is written down of a call, and when: one row for a read at its end; for anything else an intent that is
+//! durable before the call goes on, a flight mark before its first byte, and an end. The relay's side of the store.
+
+use crate::agent::SeatCore;
+use crate::backend::Backend;
+use crate::catalog::read::ReadTool;
+use crate::road::Ending;
+use crate::views::millis;
+use bytes::Bytes;
+use contract::CallId;
+use contract::outcome::Code;
+use policy::Effect;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+use store::{
+    AuditState, CallNumber, Committer, Due, EraMemory, Flight, Handed, Item, Job, Kind, Ledger, Mark, Method, Outcome,
+    Snapshot, Stages, Subject, Told,
+};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use upstream::Listing;
+
+/// Rows of reads are handed over at most this late.
+const PACE: Duration = Duration::from_millis(20);
+
+/// What a call is about.
+pub(crate) struct About {
+    pub item: Option<Subject>,
+    pub method: Method,
+    pub effect: Effect,
+}
+
+/// The record of one call while it is on its way.
+pub struct Record {
+    call: CallNumber,
+    at_ms: u64,
+    client: Subject,
+    server: Subject,
+    about: About,
+    arguments: Option<Bytes>,
+    received: Instant,
+    checked: Option<Instant>,
+    sent: Option<Instant>,
+    mark: Option<Mark>,
+    is_announced: bool,
+}
+
+impl Record {
+    /// Begins a call's record.
+    pub(crate) fn begin(seat: &SeatCore, backend: &Backend, about: About, received: Instant) -> Record {
+        let audit = &seat.core.ledger;
+        let call = audit.ledger.borrow_mut().next_call();
+        Record {
+            call,
+            at_ms: millis(SystemTime::now()),
+            client: seat.subject.clone(),
+            server: backend.subject(audit),
+            about,
+            arguments: None,
+            received,
+            checked: None,
+            sent: None,
+            mark: None,
+            is_announced: false,
+        }
+    }
+    /// The arguments as they will be sent; only their shape is ever stored.
+    pub(crate) fn arguments(&mut self, arguments: &Bytes) {
+        self.arguments = Some(arguments.clone());
+    }
+    /// The call's id as people and agents see it.
+    pub fn id(&self) -> CallId {
+        CallId::new(self.call.0)
+    }
+
+    fn entry(&self, kind: Kind) -> store::Entry<'_> {
+        let now = Instant::now();
+        let checked = self.checked.unwrap_or(now);
+        let sent = self.sent.unwrap_or(now);
+        let mut entry = store::Entry::new(self.call, kind, self.at_ms);
+        entry.client = Some(&self.client);
+        entry.server = Some(&self.server);
+        entry.item = self.about.item.as_ref().map_or(Item::None, Item::Known);
+        entry.method = self.about.method;
+        entry.effect = Some(self.about.effect);
+        entry.arguments = self.arguments.as_ref();
+        entry.stages = Stages {
+            checked: micros(checked.duration_since(self.received)),
+            held: 0,
+            queued: micros(sent.saturating_duration_since(checked)),
+            ran: micros(now.saturating_duration_since(sent)),
+            answered: 0,
+        };
+        entry
+    }
+}
+
+fn micros(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
+type Durable = Box<dyn FnOnce(bool)>;
+
+/// The relay's ear and mouth to the committer.
+pub struct Audit {
+    ledger: RefCell<Ledger>,
+    flight: RefCell<Flight>,
+    committer: Committer,
+    waiting: RefCell<FxHashMap<CallNumber, Durable>>,
+    stalled: RefCell<VecDeque<Box<dyn FnOnce()>>>,
+    soon: Notify,
+    now: Notify,
+    state: Cell<AuditState>,
+}
+
+impl Audit {
+    /// Over an open store. Must be called inside a `LocalSet`.
+    pub fn new(ledger: Ledger, flight: Flight, committer: Committer) -> Rc<Audit> {
+        let state = committer.state();
+        let audit = Rc::new(Audit {
+            ledger: RefCell::new(ledger),
+            flight: RefCell::new(flight),
+            committer,
+            waiting: RefCell::default(),
+            stalled: RefCell::default(),
+            soon: Notify::new(),
+            now: Notify::new(),
+            state: Cell::new(state),
+        });
+        tokio::task::spawn_local(pace(Rc::clone(&audit)));
+        tokio::task::spawn_local(hurry(Rc::clone(&audit)));
+        audit
+    }
+
+    /// `ok`, or why the log cannot be written.
+    pub fn state(&self) -> String {
+        match self.state.get() {
+            AuditState::Ok => "ok".into(),
+            AuditState::Unavailable(cause) => cause.to_string(),
+        }
+    }
+
+    /// What the committer said, passed on to the relay thread.
+    pub fn told(&self, told: Told) {
+        match told {
+            Told::Settled(all) => {
+                for settled in all {
+                    let waiting = self.waiting.borrow_mut().remove(&settled.call);
+                    if let Some(then) = waiting {
+                        then(settled.result.is_ok());
+                    }
+                }
+            }
+            Told::Room => {
+                self.flush();
+                while !self.ledger.borrow().is_full() {
+                    let next = self.stalled.borrow_mut().pop_front();
+                    match next {
+                        Some(next) => next(),
+                        None => break,
+                    }
+                }
+            }
+            Told::State(state) => self.state.set(state),
+        }
+    }
+
+    /// Runs `then` now, or when the log has room for what will have to be told of it.
+    pub(crate) fn when_room(&self, then: impl FnOnce() + 'static) {
+        if self.ledger.borrow().is_full() {
+            self.stalled.borrow_mut().push_back(Box::new(then));
+        } else {
+            then();
+        }
+    }
+
+    pub(crate) fn subject(&self, name: &str) -> Subject {
+        self.ledger.borrow_mut().subject(name)
+    }
+
+    pub(crate) fn tool_subject(&self, read: &ReadTool) -> Subject {
+        let fields: Vec<&str> = read.tool.parameters.iter().map(|name| &**name).collect();
+        self.ledger.borrow_mut().tool(&read.exposed, &read.tool.definition_hash.to_string(), &fields)
+    }
+
+    fn flush(&self) -> Handed {
+        self.ledger.borrow_mut().flush()
+    }
+
+    fn due(&self, due: Due) {
+        match due {
+            Due::Already => {}
+            Due::Soon => self.soon.notify_one(),
+            Due::Now => self.now.notify_one(),
+        }
+    }
+
+    /// Writes the intent; `then` is told whether it is durable.
+    pub(crate) fn intent(&self, record: &mut Record, then: impl FnOnce(bool) + 'static) {
+        record.checked = Some(Instant::now());
+        record.is_announced = true;
+        self.waiting.borrow_mut().insert(record.call, Box::new(then));
+        let due = self.ledger.borrow_mut().push(&record.entry(Kind::Intent));
+        self.due(due);
+    }
+
+    /// The bytes of the call are about to leave. False: they must not.
+    pub(crate) fn sending(&self, record: &mut Record) -> bool {
+        let now = Instant::now();
+        record.checked.get_or_insert(now);
+        record.sent = Some(now);
+        if record.is_announced {
+            match self.flight.borrow_mut().mark(record.call) {
+                Ok(mark) => record.mark = Some(mark),
+                Err(fault) => {
+                    tracing::error!(%fault, "a call was not sent");
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Writes the end of a call: its only row, where it has no intent.
+    pub(crate) fn end(&self, record: &mut Record, ending: Ending, result_bytes: usize) {
+        let mark = record.mark.take();
+        let kind = if record.is_announced { Kind::End } else { Kind::Read };
+        let mut entry = record.entry(kind);
+        entry.outcome = outcome(ending, record.sent.is_some());
+        entry.result_bytes = result_bytes as u64;
+        let due = match mark {
+            Some(mark) => self.ledger.borrow_mut().push_end(&entry, mark),
+            None => self.ledger.borrow_mut().push(&entry),
+        };
+        self.due(due);
+    }
+
+    /// Writes that a call was refused before anything was sent.
+    pub(crate) fn refused(&self, record: &Record, code: Code) {
+        let mut entry = record.entry(Kind::Refused);
+        entry.outcome = of_code(code);
+        let due = self.ledger.borrow_mut().push(&entry);
+        self.due(due);
+    }
+
+    /// Writes that a call named something that is in no list, and returns its id.
+    pub(crate) fn stranger(&self, seat: &SeatCore, name: &str, code: Code) -> CallId {
+        let call = self.ledger.borrow_mut().next_call();
+        let mut entry = store::Entry::new(call, Kind::Refused, millis(SystemTime::now()));
+        entry.client = Some(&seat.subject);
+        entry.item = Item::Stranger(name);
+        entry.method = Method::ToolCall;
+        entry.outcome = of_code(code);
+        let due = self.ledger.borrow_mut().push(&entry);
+        self.due(due);
+        CallId::new(call.0)
+    }
+
+    /// Remembers a server's lists and era for the next start.
+    pub(crate) fn remember(&self, backend: &Backend, listing: &Listing) {
+        let at_ms = millis(SystemTime::now());
+        let (server, launch) = (backend.key().to_string(), backend.rules().launch_hash.clone());
+        let version = listing.version.as_str().to_owned();
+        let era = EraMemory { server: server.clone(), launch: launch.clone(), version: version.clone(), at_ms };
+        let snapshot = Snapshot {
+            server,
+            launch,
+            at_ms,
+            version,
+            server_info: text(&listing.server_info),
+            capabilities: text(&listing.capabilities),
+            instructions: listing.instructions.clone(),
+            tools: Some(array(&listing.tools)),
+            prompts: Some(array(&listing.prompts)),
+            resources: Some(array(&listing.resources)),
+            templates: Some(array(&listing.templates)),
+        };
+        self.committer.submit(Job::SaveEra(era), None);
+        self.committer.submit(Job::SaveSnapshot(Box::new(snapshot)), None);
+    }
+}
+
+/// What a snapshot of the store says, as if the server had just said it.
+pub(crate) fn recall(snapshot: &Snapshot) -> Option<Listing> {
+    let entries = |list: &Option<String>| {
+        let text = Bytes::from(list.clone().unwrap_or_default());
+        frame::object::elements(&text).map(|range| text.slice(range)).collect()
+    };
+    Some(Listing {
+        version: frame::Version::parse(&snapshot.version)?,
+        capabilities: snapshot.capabilities.clone().into(),
+        server_info: snapshot.server_info.clone().into(),
+        instructions: snapshot.instructions.clone(),
+        tools: entries(&snapshot.tools),
+        prompts: entries(&snapshot.prompts),
+        resources: entries(&snapshot.resources),
+        templates: entries(&snapshot.templates),
+        problems: Vec::new(),
+    })
+}
+
+fn text(bytes: &Bytes) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn array(entries: &[Bytes]) -> String {
+    let mut out = String::from("[");
+    for (place, entry) in entries.iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        out.push_str(&String::from_utf8_lossy(entry));
+    }
+    out.push(']');
+    out
+}
+
+async fn pace(audit: Rc<Audit>) {
+    loop {
+        audit.soon.notified().await;
+        tokio::time::sleep(PACE).await;
+        // Full or gone shows at the next call.
+        let _ = audit.flush();
+    }
+}
+
+async fn hurry(audit: Rc<Audit>) {
+    loop {
+        audit.now.notified().await;
+        if audit.flush() == Handed::Gone {
+            let waiting: Vec<Durable> = audit.waiting.borrow_mut().drain().map(|(_, then)| then).collect();
+            for then in waiting {
+                then(false);
+            }
+        }
+    }
+}
+
+fn outcome(ending: Ending, was_sent: bool) -> Outcome {
+    match ending {
+        Ending::Ok => Outcome::Ok,
+        Ending::ToolError => Outcome::ToolError,
+        Ending::RpcError => Outcome::RpcError,
+        Ending::Code(Code::Cancelled) if !was_sent => Outcome::NotSent,
+        Ending::Code(code) => of_code(code),
+    }
+}
+
+fn of_code(code: Code) -> Outcome {
+    match code {
+        Code::InvalidArguments => Outcome::InvalidArguments,
+        Code::UnknownTool => Outcome::UnknownTool,
+        Code::Denied => Outcome::Denied,
+        Code::ApprovalExpired => Outcome::ApprovalExpired,
+        Code::DefinitionChanged => Outcome::DefinitionChanged,
+        Code::Quarantined => Outcome::Quarantined,
+        Code::IdempotencyConflict => Outcome::IdempotencyConflict,
+        Code::OutcomeUnknown => Outcome::OutcomeUnknown,
+        Code::AlreadyRan => Outcome::AlreadyRan,
+        Code::Timeout => Outcome::Timeout,
+        Code::ServerUnavailable => Outcome::ServerUnavailable,
+        Code::ServerCrashed => Outcome::ServerCrashed,
+        Code::InvalidResult => Outcome::InvalidResult,
+        Code::ResultTooLarge => Outcome::ResultTooLarge,
+        Code::QueueFull => Outcome::QueueFull,
+        Code::SecretUnavailable => Outcome::SecretUnavailable,
+        Code::AuditUnavailable => Outcome::AuditUnavailable,
+        Code::Cancelled => Outcome::Cancelled,
+    }
+}

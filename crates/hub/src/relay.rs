@@ -1,0 +1,354 @@
+//! The relay thread's own work besides the calls: turns a config into servers, applies changes of it one by one,
+//! does what the person's door asks for, and stops in order.
+
+use crate::agent::{Identity, Notice, Notices, View};
+use crate::backend::{Backend, Rules, Watch};
+use crate::catalog::ToolEntry;
+use crate::config::{self, Config, ServerConfig};
+use crate::prepared::{self, Prepared};
+use crate::core::Core;
+use crate::operate::{CallView, Event, Operation, Refusal, ReloadView, ServerAction, ServerView, Status};
+use crate::record::{Audit, recall};
+use crate::views;
+use bytes::Bytes;
+use frame::{Answer, Ask, Level, Origin, Progress, Reply, Version, object};
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+use store::Kept;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
+use upstream::{Parts, Server, Spec, State, Watcher};
+
+/// How long a person's start or restart waits for its outcome.
+const ACTION: Duration = Duration::from_secs(60);
+/// How long running calls may go on when the hub stops.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Everything the relay needs to begin.
+pub struct Boot {
+    /// The audit.
+    pub audit: Rc<Audit>,
+    /// What the last run left.
+    pub kept: Kept,
+    /// How servers are run.
+    pub parts: Rc<Parts>,
+    /// The config file.
+    pub config_file: PathBuf,
+    /// What it said at start.
+    pub prepared: Prepared,
+    /// Happenings, for the person's door.
+    pub events: broadcast::Sender<Event>,
+    /// Where HTTP hosts attach, or why not.
+    pub http: Result<String, Option<String>>,
+}
+
+/// The relay.
+pub struct Relay {
+    core: Rc<Core>,
+    parts: Rc<Parts>,
+    kept: RefCell<Kept>,
+    config_file: PathBuf,
+    config: RefCell<Config>,
+    problems: RefCell<Vec<String>>,
+    http: Result<String, Option<String>>,
+    started: SystemTime,
+    stopping: Cell<bool>,
+}
+
+impl Relay {
+    /// Builds the servers of the config; eager ones and those never listed begin to start. Inside a `LocalSet`.
+    pub fn start(boot: Boot) -> Rc<Relay> {
+        let relay = Rc::new(Relay {
+            core: Core::new(boot.audit, boot.events),
+            parts: boot.parts,
+            kept: RefCell::new(boot.kept),
+            config_file: boot.config_file,
+            config: RefCell::default(),
+            problems: RefCell::default(),
+            http: boot.http,
+            started: SystemTime::now(),
+            stopping: Cell::new(false),
+        });
+        relay.apply(boot.prepared);
+        relay
+    }
+
+    /// The hub.
+    pub fn core(&self) -> &Rc<Core> {
+        &self.core
+    }
+
+    /// Takes over a config: servers whose entry is unchanged are not touched.
+    fn apply(&self, prepared: Prepared) -> ReloadView {
+        let Prepared { config: new, mut specs, .. } = prepared;
+        let changes = config::diff(&self.config.borrow(), &new);
+        let touched: Vec<String> = [changes.relaunched, changes.adjusted].concat();
+        let (gone, kept): (Vec<_>, Vec<_>) = self.core.backends().into_iter().partition(|backend| {
+            let key = backend.key().to_string();
+            changes.removed.contains(&key) || touched.contains(&key)
+        });
+        for backend in gone {
+            retire(backend);
+        }
+        let mut backends = Vec::new();
+        for (key, server) in &new.servers {
+            let known = kept.iter().find(|backend| **backend.key() == **key).cloned();
+            backends.push(known.unwrap_or_else(|| self.build(key, server, specs.remove(key))));
+        }
+        let profiles = new
+            .profiles
+            .iter()
+            .filter_map(|(name, profile)| Some((Rc::from(name.as_str()), globs(&profile.tools)?)))
+            .collect();
+        *self.config.borrow_mut() = new;
+        self.core.arrange(backends, profiles);
+        ReloadView { added: changes.added, removed: changes.removed, changed: touched, problems: Vec::new() }
+    }
+
+    fn build(&self, key: &str, entry: &ServerConfig, spec: Option<Result<Spec, String>>) -> Rc<Backend> {
+        let launch_hash = config::launch_hash(entry).to_string();
+        let rules = Rules {
+            effects: entry.effects.iter().map(|(tool, &effect)| (tool.clone(), effect)).collect(),
+            lanes: entry.lanes.iter().filter_map(|(name, list)| Some((name.as_str().into(), globs(list)?))).collect(),
+            disabled: entry.disabled,
+            launch_hash: launch_hash.clone(),
+            transport: entry.launch.transport(),
+            launch: prepared::launch_words(entry),
+            env_names: prepared::env_names(entry),
+        };
+        let core = Rc::downgrade(&self.core);
+        let spec = match spec {
+            Some(Ok(spec)) => spec,
+            Some(Err(problem)) => return Backend::new(key, rules, Some(problem), core),
+            None => return Backend::new(key, rules, None, core),
+        };
+        let backend = Backend::new(key, rules, None, core);
+        let kept = self.kept.borrow();
+        let era = kept.eras.iter().rev().find(|era| era.server == key && era.launch == launch_hash);
+        let memory = era.and_then(|era| Version::parse(&era.version)).map(Version::era);
+        let snapshot = kept.catalogs.iter().rev().find(|it| it.server == key && it.launch == launch_hash);
+        let known = snapshot.and_then(recall).map(Rc::new);
+        if let Some(known) = &known {
+            backend.shelve(Rc::clone(known));
+        }
+        let watch: Rc<dyn Watcher> = Rc::new(Watch(Rc::downgrade(&backend)));
+        let must_list = known.is_none();
+        let server = Server::new(spec, Rc::clone(&self.parts), watch, memory, known);
+        backend.adopt(Rc::clone(&server));
+        if must_list {
+            server.want();
+        }
+        backend
+    }
+
+    /// Reads the config file again; with an error the running config stays.
+    pub async fn reload(&self) -> ReloadView {
+        let (file, home) = (self.config_file.clone(), self.parts.home.clone());
+        let reading = tokio::task::spawn_blocking(move || prepared::prepare(&file, &home)).await;
+        let report = match reading {
+            Ok(Ok(prepared)) => {
+                self.problems.borrow_mut().clear();
+                self.apply(prepared)
+            }
+            Ok(Err(error)) => self.refused(error.lines()),
+            Err(_) => self.refused(vec!["reading the config ended badly".into()]),
+        };
+        let _ = self.core.events.send(Event::Config(report.clone()));
+        report
+    }
+
+    fn refused(&self, problems: Vec<String>) -> ReloadView {
+        self.problems.borrow_mut().clone_from(&problems);
+        ReloadView { problems, ..ReloadView::default() }
+    }
+
+    /// Does what the person's door asks for until the hub is to stop.
+    pub async fn operate(self: &Rc<Self>, mut operations: mpsc::Receiver<Operation>) {
+        while let Some(operation) = operations.recv().await {
+            if let Operation::Stop(tell) = operation {
+                self.stopping.set(true);
+                let _ = tell.send(());
+                return;
+            }
+            self.execute(operation);
+        }
+    }
+
+    /// Whoever asked and has gone needs no answer: results of `send` are dropped.
+    fn execute(self: &Rc<Self>, operation: Operation) {
+        match operation {
+            Operation::Status(tell) => drop(tell.send(self.status())),
+            Operation::Server(name, tell) => {
+                let found = self.core.backend(&name).ok_or_else(|| unknown_server(&name));
+                drop(tell.send(found.map(|backend| views::detail(&backend))));
+            }
+            Operation::Act(name, action, tell) => match self.core.backend(&name) {
+                None => drop(tell.send(Err(unknown_server(&name)))),
+                Some(backend) => {
+                    tokio::task::spawn_local(async move { drop(tell.send(act(&backend, action).await)) });
+                }
+            },
+            Operation::Tools(server, tell) => {
+                let catalog = self.core.catalog(&View::All);
+                let of_server = |tool: &&Rc<ToolEntry>| server.as_deref().is_none_or(|key| key == &**tool.backend.key());
+                let mut tools: Vec<_> = catalog.tools().filter(|tool| of_server(tool)).map(|tool| views::tool(tool)).collect();
+                tools.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
+                drop(tell.send(tools));
+            }
+            Operation::Call(tool, arguments, tell) => self.call(&tool, &arguments, tell),
+            Operation::Reload(tell) => {
+                let me = Rc::clone(self);
+                tokio::task::spawn_local(async move { drop(tell.send(me.reload().await)) });
+            }
+            Operation::Stop(tell) => drop(tell.send(())),
+        }
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            started_ms: views::millis(self.started),
+            mcp_url: self.http.as_ref().ok().cloned(),
+            http_problem: self.http.as_ref().err().cloned().flatten(),
+            config_problems: self.problems.borrow().clone(),
+            servers: self.core.backends().iter().map(|backend| views::server(backend)).collect(),
+            clients: self.core.seats().iter().map(|seat| views::client(seat)).collect(),
+            audit: self.core.ledger.state(),
+        }
+    }
+
+    fn call(&self, tool: &str, arguments: &str, tell: oneshot::Sender<Result<CallView, Refusal>>) {
+        let identity = Identity { name: "operator".into(), unverified: false, transport: "operator" };
+        let Ok(seat) = self.core.agents().join(identity, View::All, Rc::new(Deaf)) else { return };
+        let params = format!("{{\"name\":{},\"arguments\":{arguments}}}", object::quote(tool));
+        if frame::Frame::parse(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{params}}}").into()).is_err() {
+            let message = "the arguments are not one JSON text".to_owned();
+            let next = Some("give a JSON object, e.g. '{\"text\":\"hello\"}'".into());
+            drop(tell.send(Err(Refusal { code: "bad_arguments".into(), message, next })));
+            return;
+        }
+        let origin = Origin {
+            version: Version::LEGACY,
+            client_info: Bytes::from_static(b"{\"name\":\"callgate\"}"),
+            capabilities: Bytes::from_static(b"{}"),
+            level: Cell::new(Some(Level::Emergency)),
+        };
+        let ask = Ask { method: "tools/call".into(), params: params.into(), origin: Rc::new(origin), wants_progress: false };
+        let (end, ended) = oneshot::channel();
+        let ticket = seat.ask(ask, Box::new(Once(end)));
+        tokio::task::spawn_local(async move {
+            let mut tell = tell;
+            tokio::select! {
+                answer = ended => {
+                    if let Ok(answer) = answer {
+                        drop(tell.send(Ok(view_of(answer))));
+                    }
+                }
+                () = tell.closed() => ticket.cancel(),
+            }
+            drop(seat);
+        });
+    }
+
+    /// Waits for running calls for a while, then stops all servers. Doors must be closed before.
+    pub async fn wind_down(&self) {
+        let deadline = Instant::now() + DRAIN;
+        let busy = || self.core.backends().iter().any(|backend| backend.server().is_some_and(|server| server.load().0 > 0));
+        while busy() && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let mut stops = tokio::task::JoinSet::new();
+        for backend in self.core.backends() {
+            if let Some(server) = backend.server().cloned() {
+                stops.spawn_local(async move { server.retire().await });
+            }
+        }
+        while stops.join_next().await.is_some() {}
+        for backend in self.core.backends() {
+            backend.clear();
+        }
+    }
+}
+
+fn retire(backend: Rc<Backend>) {
+    tokio::task::spawn_local(async move {
+        if let Some(server) = backend.server() {
+            server.retire().await;
+        }
+        backend.clear();
+    });
+}
+
+/// Patterns that the config check has passed.
+fn globs(patterns: &[String]) -> Option<GlobSet> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(Glob::new(pattern).ok()?);
+    }
+    set.build().ok()
+}
+
+fn unknown_server(name: &str) -> Refusal {
+    Refusal {
+        code: "unknown_server".into(),
+        message: format!("there is no server `{name}`"),
+        next: Some("callgate server list".into()),
+    }
+}
+
+async fn act(backend: &Rc<Backend>, action: ServerAction) -> Result<ServerView, Refusal> {
+    let Some(server) = backend.server() else {
+        let problem = backend.problem().unwrap_or("it is disabled").to_owned();
+        let next = Some(format!("callgate server show {}", backend.key()));
+        return Err(Refusal { code: "unusable_server".into(), message: problem, next });
+    };
+    let deadline = Instant::now() + ACTION;
+    let settled = |goal: fn(&State) -> bool| async move {
+        loop {
+            let news = backend.news.notified();
+            if goal(&server.state().0) || timeout_at(deadline, news).await.is_err() {
+                return;
+            }
+        }
+    };
+    if matches!(action, ServerAction::Stop | ServerAction::Restart) {
+        server.halt();
+        settled(|state| matches!(state, State::Halted | State::Unusable)).await;
+    }
+    if matches!(action, ServerAction::Start | ServerAction::Restart) {
+        server.start();
+        settled(|state| matches!(state, State::Ready | State::Unusable | State::Failing { .. })).await;
+    }
+    Ok(views::server(backend))
+}
+
+fn view_of(answer: Answer) -> CallView {
+    let (body, rpc_error) = match answer {
+        Answer::Result { body, .. } => (body.join(), false),
+        Answer::Error(error) => (error.join(), true),
+    };
+    let is_error = object::get(&body, "isError").as_deref() == Some(b"true");
+    CallView { body: String::from_utf8_lossy(&body).into_owned(), rpc_error, is_error }
+}
+
+/// A client that hears nothing.
+struct Deaf;
+
+impl Notices for Deaf {
+    fn notice(&self, _notice: &Notice) {}
+}
+
+struct Once(oneshot::Sender<Answer>);
+
+impl Reply for Once {
+    fn progress(&mut self, _progress: &Progress) {}
+    fn log(&mut self, _level: Level, _params: &Bytes) {}
+    fn done(self: Box<Self>, answer: Answer) {
+        // A person that has gone needs no answer.
+        let _ = self.0.send(answer);
+    }
+}

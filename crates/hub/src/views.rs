@@ -1,0 +1,148 @@
+//! What the hub says of itself and of its servers: merged capabilities for clients, overviews for a person.
+
+use crate::agent::{Description, SeatCore, View};
+use crate::backend::Backend;
+use crate::core::{declares, instructions};
+use crate::operate::{ClientView, ServerDetail, ServerView, ToolView};
+use crate::catalog::ToolEntry;
+use frame::object;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+use upstream::{Listing, State};
+
+/// The lists that the hub can tell changes of by itself, whatever the servers declare.
+pub(crate) fn describe(view: &View, listings: &[(Rc<str>, Rc<Listing>)], version: &str) -> Description {
+    let mut capabilities = vec![
+        "\"tools\":{\"listChanged\":true}".to_owned(),
+        "\"prompts\":{\"listChanged\":true}".to_owned(),
+        "\"resources\":{\"listChanged\":true}".to_owned(),
+    ];
+    let any = |group: &str| listings.iter().any(|(_, listing)| declares(listing, group));
+    if any("logging") {
+        capabilities.push("\"logging\":{}".into());
+    }
+    if any("completions") {
+        capabilities.push("\"completions\":{}".into());
+    }
+    if let (View::Server(_), [(_, listing)]) = (view, listings) {
+        return alone(listing, capabilities);
+    }
+    let texts: Vec<String> = listings
+        .iter()
+        .filter_map(|(key, listing)| Some(format!("## {key}\n{}", instructions(listing)?)))
+        .collect();
+    Description {
+        capabilities: format!("{{{}}}", capabilities.join(",")),
+        instructions: (!texts.is_empty()).then(|| texts.join("\n\n")),
+        server_info: format!("{{\"name\":\"callgate\",\"title\":\"Callgate\",\"version\":{}}}", object::quote(version)),
+    }
+}
+
+/// A view of one server keeps what that server says of itself, but for what the hub does not carry yet.
+fn alone(listing: &Listing, mut capabilities: Vec<String>) -> Description {
+    for group in ["extensions", "experimental"] {
+        if let Some(declared) = object::get(&listing.capabilities, group) {
+            capabilities.push(format!("\"{group}\":{}", String::from_utf8_lossy(&declared)));
+        }
+    }
+    Description {
+        capabilities: format!("{{{}}}", capabilities.join(",")),
+        instructions: instructions(listing).map(String::from),
+        server_info: String::from_utf8_lossy(&listing.server_info).into_owned(),
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A server at a glance.
+pub(crate) fn server(backend: &Backend) -> ServerView {
+    let shelf = backend.shelf();
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    let mut view = ServerView {
+        name: backend.key().to_string(),
+        state: if backend.rules().disabled { "disabled" } else { "unusable" }.into(),
+        reason: backend.problem().map(String::from),
+        transport: backend.rules().transport.into(),
+        pid: None,
+        version: None,
+        tools: count(shelf.tools.len()),
+        resources: count(shelf.resources.len() + shelf.templates.len()),
+        prompts: count(shelf.prompts.len()),
+        since_ms: 0,
+        restarts: 0,
+    };
+    if let Some(server) = backend.server() {
+        let (state, reason, since) = server.state();
+        view.state = match state {
+            State::Stopped => "stopped",
+            State::Halted => "halted",
+            State::Starting { installs: true } => "installing",
+            State::Starting { installs: false } => "starting",
+            State::Ready => "ready",
+            State::Failing { .. } => "failing",
+            State::Unusable => "unusable",
+        }
+        .into();
+        view.reason = reason.map(|reason| contract::visible::escape(&reason).into_owned());
+        view.pid = server.pid();
+        view.version = server.version().map(|version| version.as_str().into());
+        view.since_ms = millis(since);
+        view.restarts = server.starts().saturating_sub(1);
+    }
+    view
+}
+
+/// A server in full.
+pub(crate) fn detail(backend: &Backend) -> ServerDetail {
+    let rules = backend.rules();
+    let server = backend.server();
+    let (noise_lines, stray_answers) = server.map_or((0, 0), |server| server.counters());
+    let (running, starting) = server.map_or((0, 0), |server| server.load());
+    let waiting = starting + backend.lanes.borrow().waiting();
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    ServerDetail {
+        server: self::server(backend),
+        launch: rules.launch.clone(),
+        env_names: rules.env_names.clone(),
+        program: server.and_then(|server| server.program()),
+        findings: backend.findings(),
+        noise_lines,
+        stray_answers,
+        running: count(running),
+        queued: count(waiting),
+        stderr_tail: server.map(|server| server.last_words(20)).unwrap_or_default(),
+        log_file: server.and_then(|server| server.log_file()),
+    }
+}
+
+/// A tool of the aggregate.
+pub(crate) fn tool(entry: &ToolEntry) -> ToolView {
+    let read = &entry.read;
+    ToolView {
+        name: read.exposed.clone(),
+        server: entry.backend.key().to_string(),
+        own_name: read.tool.name.to_string(),
+        description: read.tool.description.as_deref().map(String::from),
+        effect: read.effect.as_str().into(),
+        schema_hash: read.tool.schema_hash.to_string(),
+        definition_hash: read.tool.definition_hash.to_string(),
+        definition: String::from_utf8_lossy(&read.raw).into_owned(),
+        unusable: entry.compiled().err(),
+    }
+}
+
+/// An attached client.
+pub(crate) fn client(seat: &SeatCore) -> ClientView {
+    ClientView {
+        name: seat.identity.name.to_string(),
+        unverified: seat.identity.unverified,
+        transport: seat.identity.transport.into(),
+        version: None,
+        since_ms: millis(seat.since),
+        calls: seat.calls(),
+    }
+}

@@ -1,0 +1,419 @@
+//! One server for as long as its config entry lives: its state, its queue while it is not ready, its calls.
+//! The driver in `drive` moves it; everything here is plain functions on the relay thread.
+
+use crate::listing::Listing;
+use crate::session::{Counters, List, Listener, Request, Session};
+use crate::spec::Spec;
+use crate::waiter::{Failure, Waiter};
+use crate::{Parts, drive};
+use bytes::Bytes;
+use frame::{Era, Level, Origin, Version};
+use policy::Permit;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::{Rc, Weak};
+use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// Requests that may wait for a server to become ready.
+const QUEUE: usize = 256;
+
+/// Where a server stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not running; the next call starts it.
+    Stopped,
+    /// Not running until a person starts it.
+    Halted,
+    /// Being started. Package runners may be downloading.
+    Starting {
+        /// Whether its command is a package runner.
+        installs: bool,
+    },
+    /// Connected and listed.
+    Ready,
+    /// It failed; calls fail at once until the next try.
+    Failing {
+        /// Failures in a row.
+        failures: u32,
+        /// When the next try may begin.
+        until: Instant,
+    },
+    /// It cannot run at all as configured.
+    Unusable,
+}
+
+/// What the owner is told. Called on the relay thread; must not block.
+pub trait Watcher {
+    /// The state or its reason changed.
+    fn state_changed(&self);
+    /// Its lists were read and differ from the last ones, or were read for the first time.
+    fn listed(&self, listing: Rc<Listing>);
+    /// A log message that belongs to no call.
+    fn log(&self, level: Level, params: &Bytes);
+}
+
+struct Queued {
+    id: u64,
+    request: policy::Request,
+    origin: Rc<Origin>,
+    wants_progress: bool,
+    deadline: Instant,
+    waiter: Box<dyn Waiter>,
+}
+
+/// One server.
+pub struct Server {
+    pub(crate) name: Rc<str>,
+    pub(crate) spec: Spec,
+    pub(crate) parts: Rc<Parts>,
+    pub(crate) watcher: Rc<dyn Watcher>,
+    state: RefCell<(State, Option<String>, SystemTime)>,
+    pub(crate) session: RefCell<Option<Rc<Session>>>,
+    queue: RefCell<VecDeque<Queued>>,
+    next_id: Cell<u64>,
+    pub(crate) counters: Rc<Counters>,
+    /// Wakes the driver: something below has changed.
+    pub(crate) wake: Notify,
+    pub(crate) wanted: Cell<bool>,
+    pub(crate) halted: Cell<bool>,
+    /// A person wants it now: no waiting after a failure.
+    pub(crate) impatient: Cell<bool>,
+    pub(crate) over: Cell<bool>,
+    pub(crate) ended: RefCell<Option<String>>,
+    pub(crate) stale: RefCell<Vec<List>>,
+    pub(crate) memory: Cell<Option<Era>>,
+    pub(crate) listing: RefCell<Option<Rc<Listing>>>,
+    pub(crate) version: Cell<Option<Version>>,
+    pub(crate) pid: Cell<Option<u32>>,
+    pub(crate) program: RefCell<Option<String>>,
+    pub(crate) starts: Cell<u32>,
+    level: Cell<Option<Level>>,
+    driver: RefCell<Option<JoinHandle<()>>>,
+}
+
+/// A request on its way; the handle to take it back.
+#[derive(Clone)]
+pub struct Call {
+    server: Weak<Server>,
+    id: u64,
+}
+
+impl Call {
+    /// Takes the request back: its waiter is returned unused, the server is told where it had been sent.
+    pub fn cancel(&self, reason: &str) -> Option<Box<dyn Waiter>> {
+        let server = self.server.upgrade()?;
+        let place = server.queue.borrow().iter().position(|queued| queued.id == self.id);
+        if let Some(place) = place {
+            return server.queue.borrow_mut().remove(place).map(|queued| queued.waiter);
+        }
+        let session = server.session.borrow().clone();
+        session.and_then(|session| session.cancel(self.id, reason))
+    }
+}
+
+impl Server {
+    /// A server that is not running yet. Must be called inside a `LocalSet`. `memory` is the era it spoke last, `known`
+    /// what it listed last.
+    pub fn new(
+        spec: Spec,
+        parts: Rc<Parts>,
+        watcher: Rc<dyn Watcher>,
+        memory: Option<Era>,
+        known: Option<Rc<Listing>>,
+    ) -> Rc<Server> {
+        let eager = spec.eager;
+        let server = Rc::new(Server {
+            name: spec.name.as_str().into(),
+            spec,
+            parts,
+            watcher,
+            state: RefCell::new((State::Stopped, None, SystemTime::now())),
+            session: RefCell::default(),
+            queue: RefCell::default(),
+            next_id: Cell::new(1),
+            counters: Rc::default(),
+            wake: Notify::new(),
+            wanted: Cell::new(eager),
+            halted: Cell::new(false),
+            impatient: Cell::new(false),
+            over: Cell::new(false),
+            ended: RefCell::default(),
+            stale: RefCell::default(),
+            memory: Cell::new(memory),
+            listing: RefCell::new(known),
+            version: Cell::new(None),
+            pid: Cell::new(None),
+            program: RefCell::default(),
+            starts: Cell::new(0),
+            level: Cell::new(None),
+            driver: RefCell::default(),
+        });
+        let driver = tokio::task::spawn_local(drive::run(Rc::clone(&server)));
+        *server.driver.borrow_mut() = Some(driver);
+        server
+    }
+
+    /// Its key in the config.
+    pub fn name(&self) -> &Rc<str> {
+        &self.name
+    }
+    /// What it was made from.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+    /// Where it stands, why, and since when.
+    pub fn state(&self) -> (State, Option<String>, SystemTime) {
+        self.state.borrow().clone()
+    }
+    /// What is counted of its odd behaviour: noise lines, stray answers.
+    pub fn counters(&self) -> (u64, u64) {
+        (self.counters.noise.get(), self.counters.stray.get())
+    }
+    /// The revision spoken with it, once known.
+    pub fn version(&self) -> Option<Version> {
+        self.version.get()
+    }
+    /// Process id of its child.
+    pub fn pid(&self) -> Option<u32> {
+        self.pid.get()
+    }
+    /// Absolute path of its program, once resolved.
+    pub fn program(&self) -> Option<String> {
+        self.program.borrow().clone()
+    }
+    /// What it listed last.
+    pub fn listing(&self) -> Option<Rc<Listing>> {
+        self.listing.borrow().clone()
+    }
+    /// The last lines of its stderr, at most `lines`, made visible.
+    pub fn last_words(&self, lines: usize) -> Vec<String> {
+        self.parts.last_words(&self.name, lines)
+    }
+    /// Where its log is written.
+    pub fn log_file(&self) -> Option<String> {
+        self.parts.log_file(&self.name)
+    }
+    /// How often it was started.
+    pub fn starts(&self) -> u32 {
+        self.starts.get()
+    }
+    /// Calls running, and calls that wait for it to become ready.
+    pub fn load(&self) -> (usize, usize) {
+        let running = self.session.borrow().as_ref().map_or(0, |session| session.running());
+        (running, self.queue.borrow().len())
+    }
+
+    /// Starts it, if it isn't running; a person's word ends a halt and a waiting time.
+    pub fn start(&self) {
+        self.halted.set(false);
+        self.wanted.set(true);
+        self.impatient.set(true);
+        self.wake.notify_one();
+    }
+
+    /// Wants it to be listed once; unlike [`Server::start`] it respects a halt and a waiting time.
+    pub fn want(&self) {
+        if !self.halted.get() {
+            self.wanted.set(true);
+            self.wake.notify_one();
+        }
+    }
+
+    /// Stops it until a person starts it again.
+    pub fn halt(&self) {
+        self.halted.set(true);
+        self.wanted.set(false);
+        self.wake.notify_one();
+    }
+
+    /// Stops it for good. Returns when no process of it is left.
+    pub async fn retire(&self) {
+        self.halt();
+        self.over.set(true);
+        self.wake.notify_one();
+        let driver = self.driver.borrow_mut().take();
+        if let Some(driver) = driver {
+            // A driver that panicked has left nothing to wait for.
+            let _ = driver.await;
+        }
+        self.fail_queue("the server was removed or the hub is stopping");
+    }
+
+    /// The lowest level of log messages that anybody wants outside of calls.
+    pub fn set_level(&self, level: Option<Level>) {
+        if self.level.replace(level) != level {
+            self.send_level();
+        }
+    }
+
+    pub(crate) fn send_level(&self) {
+        let (Some(level), Some(session)) = (self.level.get(), self.session.borrow().clone()) else { return };
+        let logs = self
+            .listing
+            .borrow()
+            .as_ref()
+            .is_some_and(|listing| frame::object::get(&listing.capabilities, "logging").is_some());
+        if session.era.get() == Era::Legacy && logs {
+            let params = format!("{{\"level\":\"{}\"}}", level.as_str()).into();
+            let budget = self.spec.call_timeout;
+            session.own_request(self.id(), "logging/setLevel", &params, Era::Legacy, budget, Box::new(Ignored));
+        }
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.next_id.replace(self.next_id.get() + 1)
+    }
+
+    /// Sends what the permit allows: at once when the server is ready, else when it has become so.
+    /// The waiter may be called before this returns.
+    pub fn send(
+        self: &Rc<Self>,
+        permit: Permit,
+        origin: Rc<Origin>,
+        wants_progress: bool,
+        waiter: Box<dyn Waiter>,
+    ) -> Call {
+        let id = self.id();
+        let call = Call { server: Rc::downgrade(self), id };
+        let request = permit.spend();
+        let session = self.session.borrow().clone().filter(|session| session.is_open());
+        let state = self.state.borrow().clone();
+        match (state.0, session) {
+            (State::Ready, Some(session)) => {
+                let request = Request {
+                    id,
+                    method: &request.method,
+                    params: &request.params,
+                    origin: &origin,
+                    wants_progress,
+                    budget: self.spec.call_timeout,
+                };
+                session.request(request, waiter);
+            }
+            (State::Halted, _) => {
+                waiter.done(Err(Failure::Unavailable(format!("the server `{}` was stopped by a person", self.name))));
+            }
+            (State::Unusable, _) => waiter.done(Err(Failure::Unavailable(self.sentence(state.1)))),
+            (State::Failing { until, .. }, _) if until > Instant::now() => {
+                waiter.done(Err(Failure::Unavailable(self.sentence(state.1))));
+            }
+            _ => self.enqueue(Queued { id, request, origin, wants_progress, deadline: self.patience(), waiter }),
+        }
+        call
+    }
+
+    fn patience(&self) -> Instant {
+        Instant::now() + self.spec.start_timeout.max(Duration::from_secs(1))
+    }
+
+    fn sentence(&self, reason: Option<String>) -> String {
+        let reason = reason.unwrap_or_else(|| "it is not running".into());
+        format!("the server `{}` is not available: {reason}", self.name)
+    }
+
+    fn enqueue(&self, queued: Queued) {
+        if self.queue.borrow().len() == QUEUE {
+            return queued.waiter.done(Err(Failure::Full));
+        }
+        self.queue.borrow_mut().push_back(queued);
+        self.want();
+        self.wake.notify_one();
+    }
+
+    /// Sends everything that waited for the server to become ready.
+    pub(crate) fn release_queue(&self) {
+        loop {
+            let queued = self.queue.borrow_mut().pop_front();
+            let session = self.session.borrow().clone();
+            let (Some(queued), Some(session)) = (queued, session) else { return };
+            let request = Request {
+                id: queued.id,
+                method: &queued.request.method,
+                params: &queued.request.params,
+                origin: &queued.origin,
+                wants_progress: queued.wants_progress,
+                budget: self.spec.call_timeout,
+            };
+            session.request(request, queued.waiter);
+        }
+    }
+
+    pub(crate) fn fail_queue(&self, reason: &str) {
+        let all: Vec<Queued> = self.queue.borrow_mut().drain(..).collect();
+        for queued in all {
+            queued.waiter.done(Err(Failure::Unavailable(self.sentence(Some(reason.to_owned())))));
+        }
+    }
+
+    /// The earliest deadline of a queued request.
+    pub(crate) fn queue_deadline(&self) -> Option<Instant> {
+        self.queue.borrow().front().map(|queued| queued.deadline)
+    }
+
+    /// Ends queued requests that have waited too long.
+    pub(crate) fn expire_queue(&self, now: Instant) {
+        loop {
+            let late = {
+                let mut queue = self.queue.borrow_mut();
+                if queue.front().is_none_or(|queued| queued.deadline > now) {
+                    return;
+                }
+                queue.pop_front()
+            };
+            if let Some(late) = late {
+                let state = self.state.borrow().1.clone();
+                let reason = state.unwrap_or_else(|| "it is still starting".into());
+                late.waiter.done(Err(Failure::Unavailable(self.sentence(Some(reason)))));
+            }
+        }
+    }
+
+    pub(crate) fn enter(&self, state: State, reason: Option<String>) {
+        {
+            let mut place = self.state.borrow_mut();
+            if place.0 == state && place.1 == reason {
+                return;
+            }
+            *place = (state, reason, SystemTime::now());
+        }
+        self.watcher.state_changed();
+    }
+}
+
+/// An answer that nobody needs.
+pub(crate) struct Ignored;
+
+impl Waiter for Ignored {
+    fn sending(&mut self) -> bool {
+        true
+    }
+    fn progress(&mut self, _progress: &frame::Progress) {}
+    fn log(&mut self, _level: Level, _params: &Bytes) {}
+    fn done(self: Box<Self>, _end: Result<frame::Answer, Failure>) {}
+}
+
+impl Listener for Server {
+    fn list_changed(&self, list: List) {
+        let mut stale = self.stale.borrow_mut();
+        if !stale.contains(&list) {
+            stale.push(list);
+        }
+        self.wake.notify_one();
+    }
+    fn log(&self, level: Level, params: &Bytes) {
+        self.watcher.log(level, params);
+    }
+    fn noise(&self, head: &[u8]) {
+        self.parts.note_noise(&self.name, head);
+    }
+    fn ended(&self, why: &str) {
+        *self.ended.borrow_mut() = Some(why.to_owned());
+        self.wake.notify_one();
+    }
+    fn session_lost(&self) {
+        self.ended("it has forgotten the session");
+    }
+}

@@ -1,0 +1,117 @@
+//! The command line of the load generator.
+
+use super::peer::Fault;
+use std::path::PathBuf;
+
+pub const USAGE: &str = "\
+load calls|list [--calls N] [--in-flight K] [--tool NAME] [--arguments JSON] [--era legacy|modern] [--pid [NAME=]PID]… PEER
+load start [--kill PID] [--expect TOOLS] --socket PATH -- COMMAND…   spawn a hub; until it answers, until all is listed
+load ready [--servers N] [--expect TOOLS] -- COMMAND…                spawn servers; until all is listed
+load idle [--seconds N] --pid [NAME=]PID…
+load sample-server …
+PEER is --url URL [--token TOKEN], --socket PATH, or -- COMMAND…";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Calls,
+    List,
+    Start,
+    Ready,
+    Idle,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    Legacy,
+    Modern,
+}
+
+#[derive(Clone, Debug)]
+pub enum Target {
+    Command(Vec<String>),
+    Socket(PathBuf),
+    Url(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct Args {
+    pub mode: Mode,
+    pub calls: usize,
+    pub in_flight: usize,
+    pub tool: String,
+    pub arguments: String,
+    pub era: Era,
+    pub token: Option<String>,
+    /// Processes whose CPU and memory are told.
+    pub pids: Vec<(String, u32)>,
+    pub expect: usize,
+    pub servers: usize,
+    pub seconds: u64,
+    pub kill: Option<u32>,
+    pub socket: Option<PathBuf>,
+    pub target: Target,
+}
+
+impl Args {
+    pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Args, Fault> {
+        let mut args = args.into_iter();
+        let mode = match args.next().as_deref() {
+            Some("calls") => Mode::Calls,
+            Some("list") => Mode::List,
+            Some("start") => Mode::Start,
+            Some("ready") => Mode::Ready,
+            Some("idle") => Mode::Idle,
+            _ => return Err(Fault::Usage("what to measure?".to_owned())),
+        };
+        let mut parsed = Args {
+            mode,
+            calls: 2000,
+            in_flight: 1,
+            tool: "echo".to_owned(),
+            arguments: format!("{{\"text\":\"{}\"}}", "x".repeat(200)),
+            era: Era::Legacy,
+            token: None,
+            pids: Vec::new(),
+            expect: 0,
+            servers: 1,
+            seconds: 10,
+            kill: None,
+            socket: None,
+            target: Target::Command(Vec::new()),
+        };
+        while let Some(flag) = args.next() {
+            if flag == "--" {
+                parsed.target = Target::Command(args.collect());
+                break;
+            }
+            let value = args.next().ok_or_else(|| Fault::Usage(format!("{flag} needs a value")))?;
+            match flag.as_str() {
+                "--calls" => parsed.calls = number(&value)?,
+                "--in-flight" => parsed.in_flight = number::<usize>(&value)?.max(1),
+                "--tool" => parsed.tool = value,
+                "--arguments" => parsed.arguments = value,
+                "--era" => parsed.era = if value == "modern" { Era::Modern } else { Era::Legacy },
+                "--token" => parsed.token = Some(value),
+                "--expect" => parsed.expect = number(&value)?,
+                "--servers" => parsed.servers = number(&value)?,
+                "--seconds" => parsed.seconds = number(&value)?,
+                "--kill" => parsed.kill = Some(number(&value)?),
+                "--url" => parsed.target = Target::Url(value),
+                "--socket" => {
+                    parsed.socket = Some(value.clone().into());
+                    parsed.target = Target::Socket(value.into());
+                }
+                "--pid" => {
+                    let (name, pid) = value.split_once('=').unwrap_or(("process", &value));
+                    parsed.pids.push((name.to_owned(), number(pid)?));
+                }
+                other => return Err(Fault::Usage(format!("unknown argument {other}"))),
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, Fault> {
+    text.parse().map_err(|_| Fault::Usage(format!("{text} is no number")))
+}

@@ -1,0 +1,96 @@
+//! From the start of a process to its first answer, and to the whole list of tools.
+
+use super::args::{Args, Era, Target};
+use super::peer::{Fault, Peer};
+use super::pipe::Pipe;
+use super::process::round;
+use super::wire;
+use rustix::event::poll;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn pause() -> Result<(), Fault> {
+    let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: 50_000 };
+    poll(&mut [], Some(&wait))?;
+    Ok(())
+}
+
+fn ms(since: Instant) -> f64 {
+    round(since.elapsed().as_secs_f64() * 1000.0)
+}
+
+/// Spawns servers of one kind at once: until all have listed their tools.
+pub fn ready(args: &Args) -> Result<Value, Fault> {
+    let Target::Command(command) = &args.target else { return Err(Fault::Usage("which command?".to_owned())) };
+    let start = Instant::now();
+    let mut peers = (0..args.servers).map(|_| Pipe::spawn(command)).collect::<Result<Vec<_>, _>>()?;
+    let mut tools = 0;
+    for peer in &mut peers {
+        wire::hello(peer, args.era)?;
+        tools += until_listed(peer, args.era, args.expect / args.servers.max(1))?;
+    }
+    Ok(json!({"mode": "ready", "servers": args.servers, "tools": tools, "listed_ms": ms(start)}))
+}
+
+/// Spawns a hub, or ends the one that runs and spawns it again: until it answers, until all its tools are listed.
+/// It is left running.
+pub fn start(args: &Args) -> Result<Value, Fault> {
+    let (Target::Command(command), Some(socket)) = (&args.target, &args.socket) else {
+        return Err(Fault::Usage("which command, which socket?".to_owned()));
+    };
+    let (program, rest) = command.split_first().ok_or_else(|| Fault::Usage("which command?".to_owned()))?;
+    if let Some(pid) = args.kill {
+        end(pid)?;
+    }
+    let start = Instant::now();
+    #[allow(clippy::disallowed_methods, reason = "the generator starts what it measures")]
+    let child = Command::new(program).args(rest).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+    let mut peer = connected(socket, start)?;
+    wire::hello(&mut peer, Era::Legacy)?;
+    let answered = ms(start);
+    let tools = until_listed(&mut peer, Era::Legacy, args.expect)?;
+    Ok(json!({"mode": "start", "pid": child.id(), "answered_ms": answered, "tools": tools, "listed_ms": ms(start)}))
+}
+
+/// Kills a process and waits until it is gone or a zombie.
+fn end(pid: u32) -> Result<(), Fault> {
+    let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    kill_process(raw.ok_or_else(|| Fault::Usage("no such pid".to_owned()))?, Signal::KILL)?;
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if stat.is_empty() || stat.contains(") Z ") || stat.contains(") X ") {
+            return Ok(());
+        }
+        pause()?;
+    }
+}
+
+fn connected(socket: &Path, start: Instant) -> Result<Pipe, Fault> {
+    loop {
+        match Pipe::connect(socket) {
+            Ok(peer) => return Ok(peer),
+            Err(fault) if start.elapsed() > PATIENCE => return Err(fault),
+            Err(_) => pause()?,
+        }
+    }
+}
+
+fn until_listed(peer: &mut dyn Peer, era: Era, expect: usize) -> Result<usize, Fault> {
+    let start = Instant::now();
+    let mut id = 1;
+    loop {
+        let tools = wire::list(peer, era, &mut id)?.tools;
+        if tools >= expect {
+            return Ok(tools);
+        }
+        if start.elapsed() > PATIENCE {
+            return Err(Fault::Peer(format!("{tools} tools listed, not {expect}")));
+        }
+        pause()?;
+    }
+}

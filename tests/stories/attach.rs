@@ -1,0 +1,132 @@
+//! Hosts attach: several at once, each its own; an adapter starts a hub, and outlives it.
+
+use crate::fake::fake;
+use serde_json::{Value, json};
+use stories::{Home, children_of, eventually, is_alive, sample, text};
+
+#[test]
+fn three_hosts_share_one_process_per_server_and_get_their_own_replies() {
+    let home = Home::with(json!({ "a": fake(&[]), "b": sample(&[]) }));
+    let hub = home.serve();
+    let mut hosts: Vec<_> = ["one", "two", "three"].map(|name| home.stdio(&["--host", name])).into();
+    for host in &mut hosts {
+        host.initialize("2025-11-25");
+        host.await_tool("a__echo");
+        host.await_tool("b__echo");
+    }
+    for (place, host) in hosts.iter_mut().enumerate() {
+        for call in 0..10 {
+            let server = if call % 2 == 0 { "a" } else { "b" };
+            let id = if place == 1 { json!(format!("{call}")) } else { json!(call) };
+            let params = json!({ "name": format!("{server}__echo"), "arguments": { "text": format!("{place}/{call}") } });
+            host.say(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
+        }
+    }
+    for (place, host) in hosts.iter_mut().enumerate() {
+        for call in 0..10 {
+            let id = if place == 1 { json!(format!("{call}")) } else { json!(call) };
+            let answer = host.answer(&id);
+            assert!(text(&answer["result"]).contains(&format!("{place}/{call}")), "{answer}");
+        }
+    }
+    // The hub's one child is the guard, and the guard's children are the servers.
+    let guard = children_of(hub.pid());
+    assert_eq!(guard.len(), 1);
+    assert_eq!(children_of(guard[0]).len(), 2);
+    let status = home.json(&["status"]);
+    let names = status["clients"].to_string();
+    for name in ["one", "two", "three"] {
+        assert!(names.contains(name), "{names}");
+    }
+}
+
+#[test]
+fn an_adapter_starts_a_hub_and_ten_at_once_start_one() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let mut hosts: Vec<_> = (0..10).map(|n| home.stdio(&["--host", &format!("h{n}")])).collect();
+    for host in &mut hosts {
+        host.send("initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {} }));
+    }
+    for host in &mut hosts {
+        assert_eq!(host.hear()["result"]["protocolVersion"], "2025-11-25");
+        host.await_tool("s__echo");
+        assert_eq!(text(&host.call("s__echo", json!({ "text": "hi" }))), "hi");
+    }
+    let endpoint: Value = serde_json::from_str(&std::fs::read_to_string(home.path("run/endpoint.json")).unwrap()).unwrap();
+    let pid = u32::try_from(endpoint["pid"].as_u64().unwrap()).unwrap();
+    // It outlives the hosts that came first.
+    drop(hosts);
+    assert!(is_alive(pid));
+    let (code, _, err) = home.run(&["stop"]);
+    assert_eq!(code, 0, "{err}");
+    eventually("the hub's end", || (!is_alive(pid)).then_some(()));
+    assert!(!home.path("run/endpoint.json").exists());
+}
+
+#[test]
+fn an_adapter_goes_on_with_the_next_hub() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let mut hub = home.serve();
+    let mut host = home.stdio(&["--host", "story"]);
+    host.initialize("2025-11-25");
+    host.await_tool("f__echo");
+    let open = host.send("tools/call", json!({ "name": "f__never", "arguments": {} }));
+    assert_eq!(text(&host.call("f__echo", json!({}))), "{}");
+    hub.kill();
+    let failed = host.answer(&open);
+    assert!(failed["error"]["message"].as_str().unwrap().contains("hub ended"), "{failed}");
+    let _second = home.serve();
+    assert_eq!(text(&host.call("f__echo", json!({ "text": "again" }))), r#"{"text": "again"}"#);
+    let seen = host.call("f__seen", json!({}));
+    assert!(!text(&seen).contains("never"), "a call was replayed: {seen}");
+}
+
+#[test]
+fn a_stopped_hub_stays_stopped_for_those_who_were_there() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let mut hub = home.serve();
+    let mut host = home.stdio(&["--host", "story"]);
+    host.initialize("2025-11-25");
+    host.await_tool("s__echo");
+    let (code, _, err) = home.run(&["stop"]);
+    assert_eq!(code, 0, "{err}");
+    hub.process.wait();
+    let refused = host.ask("tools/call", json!({ "name": "s__echo", "arguments": {} }));
+    assert!(refused["error"]["message"].as_str().unwrap().contains("stopped"), "{refused}");
+    // A new session starts one again.
+    let mut fresh = home.stdio(&["--host", "fresh"]);
+    fresh.initialize("2025-11-25");
+    fresh.await_tool("s__echo");
+    assert_eq!(text(&fresh.call("s__echo", json!({ "text": "new" }))), "new");
+    let (code, _, err) = home.run(&["stop"]);
+    assert_eq!(code, 0, "{err}");
+}
+
+#[test]
+fn nothing_but_messages_stands_on_stdout() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let mut host = home.stdio(&["--host", "story"]);
+    let id = host.send("initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {} }));
+    let first = host.process.line("the first line");
+    let first: Value = serde_json::from_str(&first).unwrap();
+    assert_eq!(first["id"], id, "the first bytes are the reply to the first request");
+    host.hang_up();
+    assert_eq!(host.process.wait(), 0);
+    let (code, _, err) = home.run(&["stop"]);
+    assert_eq!(code, 0, "{err}");
+}
+
+#[test]
+fn a_server_s_own_view_has_its_own_names() {
+    let home = Home::with(json!({ "f": fake(&[]), "s": sample(&[]) }));
+    let _hub = home.serve();
+    let mut host = home.stdio(&["--server", "f"]);
+    assert_eq!(host.initialize("2025-11-25")["serverInfo"]["name"], "fake");
+    host.await_tool("echo");
+    assert!(!host.tools().iter().any(|name| name.contains("__")));
+    assert_eq!(text(&host.call("echo", json!({}))), "{}");
+    let mut host = home.stdio(&["--server", "nobody"]);
+    host.send("initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {} }));
+    assert_eq!(host.process.wait(), 2);
+    assert!(host.process.stderr().contains("no such server"));
+}

@@ -1,0 +1,106 @@
+//! Servers that die, hubs that are killed: everything that waits is answered, nothing is left behind, the next start
+//! is clean.
+
+use crate::fake::fake;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use stories::{Home, eventually, is_alive, sample, text, tree_of};
+
+#[test]
+fn a_server_that_dies_fails_its_calls_at_once_and_serves_the_next() {
+    let home = Home::with(json!({ "f": fake(&[]), "g": fake(&[]) }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("f__bye");
+    client.await_tool("g__echo");
+    let began = Instant::now();
+    let waits: Vec<Value> = ["never", "never", "bye"]
+        .map(|tool| client.send("tools/call", json!({ "name": format!("f__{tool}"), "arguments": {} })))
+        .into();
+    for id in waits {
+        let answer = client.answer(&id);
+        assert_eq!(answer["result"]["structuredContent"]["error"], "server_crashed", "{answer}");
+        assert!(text(&answer["result"]).contains("signal 9"), "{answer}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert_eq!(text(&client.call("g__echo", json!({}))), "{}");
+    assert_eq!(text(&client.call("f__echo", json!({ "text": "back" }))), r#"{"text": "back"}"#);
+}
+
+#[test]
+fn a_killed_hub_leaves_no_process_and_the_next_one_starts_clean() {
+    // A wrapper, a shell and a server that ignores TERM, and one that leaves its session.
+    let script = "trap '' TERM; (setsid sleep 1000 &) ; exec \"$0\" sample-server";
+    let home = Home::with(json!({
+        "w": { "command": "/bin/sh", "args": ["-c", script, stories::binary("callgate")] },
+        "s": sample(&[]),
+    }));
+    let mut hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("w__echo");
+    client.await_tool("s__echo");
+    let all = tree_of(hub.pid());
+    assert!(all.len() >= 5, "guard, two servers, their helper: {all:?}");
+    let load: Vec<Value> =
+        (0..50).map(|_| client.send("tools/call", json!({ "name": "s__slow", "arguments": { "ms": 5000 } }))).collect();
+    hub.kill();
+    let killed = Instant::now();
+    for id in load {
+        assert!(client.answer(&id).get("error").is_some());
+    }
+    for pid in all {
+        eventually("the end of everything below the hub", || (!is_alive(pid)).then_some(()));
+    }
+    assert!(killed.elapsed() < Duration::from_secs(3), "{:?}", killed.elapsed());
+    let _second = home.serve();
+    assert_eq!(text(&client.call("s__echo", json!({ "text": "again" }))), "again");
+}
+
+#[test]
+fn a_killed_hub_forgets_no_write_and_repeats_none() {
+    let home = Home::with(json!({ "s": sample(&["--file", "lines.txt"]) }));
+    let mut hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("s__append_line");
+    for n in 0..5 {
+        client.call("s__append_line", json!({ "line": format!("line {n}") }));
+    }
+    let open = client.send("tools/call", json!({ "name": "s__slow_write", "arguments": { "ms": 20_000 } }));
+    assert_eq!(text(&client.call("s__echo", json!({ "text": "sent after it" }))), "sent after it");
+    hub.kill();
+    assert!(client.answer(&open).get("error").is_some());
+    let second = home.serve();
+    assert_eq!(text(&client.call("s__echo", json!({ "text": "x" }))), "x");
+    let lines = std::fs::read_to_string(home.path("lines.txt")).unwrap();
+    assert_eq!(lines.lines().count(), 5, "{lines}");
+    let (_, log, _) = home.run(&["logs"]);
+    assert!(log.contains("OutcomeUnknown"), "the open write is told as unknown: {log}");
+    drop(second);
+}
+
+#[test]
+fn a_server_that_hangs_or_fails_at_start_keeps_nobody_waiting() {
+    let home = Home::with(json!({
+        "hangs": { "command": "sleep", "args": ["1000"], "timeouts": { "startSeconds": 2 } },
+        "lists": fake(&["--list", "hang"]),
+        "missing": { "command": "no-such-program-anywhere" },
+        "ok": fake(&[]),
+    }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    let began = Instant::now();
+    client.await_tool("ok__echo");
+    assert_eq!(text(&client.call("ok__echo", json!({}))), "{}");
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    let refused = client.call("missing__x", json!({}));
+    assert_eq!(refused["structuredContent"]["error"], "server_unavailable");
+    assert!(text(&refused).contains("no-such-program-anywhere"), "{refused}");
+    let refused = client.call("hangs__x", json!({}));
+    assert_eq!(refused["structuredContent"]["error"], "server_unavailable");
+    let status = home.json(&["status"]).to_string();
+    assert!(status.contains("failing"), "{status}");
+}

@@ -1,0 +1,100 @@
+//! Progress, cancellation and notices: in order, none lost, each to its own asker.
+
+use crate::fake::fake;
+use serde_json::{Value, json};
+use stories::{Home, sample, text};
+
+#[test]
+fn progress_comes_whole_in_order_and_before_the_answer() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("f__burst");
+    for run in 0..200 {
+        let token = if run % 2 == 0 { json!(format!("t-{run}")) } else { json!(run) };
+        let params = json!({ "name": "f__burst", "arguments": { "count": 200 }, "_meta": { "progressToken": token } });
+        let id = client.send("tools/call", params);
+        for step in 1..=200 {
+            let notice = client.hear();
+            assert_eq!(notice["method"], "notifications/progress", "run {run}, step {step}: {notice}");
+            assert_eq!(notice["params"], json!({ "progressToken": token, "progress": step }));
+        }
+        assert_eq!(client.hear()["id"], id);
+    }
+}
+
+#[test]
+fn a_cancel_reaches_the_right_request_and_nothing_else() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let _hub = home.serve();
+    let mut one = home.stdio(&["--host", "one"]);
+    let mut two = home.stdio(&["--host", "two"]);
+    for client in [&mut one, &mut two] {
+        client.initialize("2025-11-25");
+        client.await_tool("f__never");
+    }
+    let call = json!({ "name": "f__never", "arguments": {} });
+    one.say(&json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": call }));
+    two.say(&json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": call }));
+    // Answered after the two were sent.
+    assert_eq!(text(&one.call("f__echo", json!({}))), "{}");
+    assert_eq!(text(&two.call("f__echo", json!({}))), "{}");
+    for id in [json!(101), json!("101"), json!(4711)] {
+        one.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
+    }
+    let seen: Value = serde_json::from_str(text(&one.call("f__seen", json!({})))).unwrap();
+    let seen = seen.as_array().unwrap();
+    let never: Vec<&Value> =
+        seen.iter().filter(|it| it["params"]["name"] == "never").map(|it| &it["id"]).collect();
+    let cancelled: Vec<&Value> =
+        seen.iter().filter(|it| it["method"] == "notifications/cancelled").map(|it| &it["params"]["requestId"]).collect();
+    assert_eq!(never.len(), 2);
+    assert_eq!(cancelled, [never[0]], "{seen:?}");
+}
+
+#[test]
+fn a_changed_list_is_told_once_and_only_when_it_changed() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("f__add_tool");
+    client.call("f__add_tool", json!({}));
+    client.await_message("the notice", |it| it["method"] == "notifications/tools/list_changed");
+    assert!(client.tools().contains(&"f__added_0".to_owned()));
+    client.call("f__same_list", json!({}));
+    // A second real change: were the first told twice, or the empty one at all, it would come before this answer.
+    client.call("f__add_tool", json!({}));
+    client.await_message("the notice", |it| it["method"] == "notifications/tools/list_changed");
+    assert!(client.tools().contains(&"f__added_1".to_owned()));
+    assert!(client.hear_within(std::time::Duration::from_millis(100)).is_none());
+}
+
+#[test]
+fn log_lines_of_a_call_reach_its_asker_at_its_level() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("f__shout");
+    client.call("f__shout", json!({}));
+    client.await_message("the log line", |it| it["method"] == "notifications/message");
+    client.result("logging/setLevel", json!({ "level": "error" }));
+    client.call("f__shout", json!({}));
+    client.result("ping", json!({}));
+    assert!(client.hear_within(std::time::Duration::from_millis(50)).is_none());
+}
+
+#[test]
+fn a_slow_call_holds_nobody_up() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("s__slow");
+    let slow = client.send("tools/call", json!({ "name": "s__slow", "arguments": { "ms": 300 } }));
+    let quick = client.send("tools/call", json!({ "name": "s__echo", "arguments": { "text": "x" } }));
+    assert_eq!(client.hear()["id"], quick);
+    assert_eq!(client.hear()["id"], slow);
+}

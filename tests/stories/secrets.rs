@@ -1,0 +1,117 @@
+//! What must not leak: the hub's environment, its files, the clients' tokens.
+
+use crate::fake::fake;
+use serde_json::{Value, json};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Stdio;
+use stories::{Guarded, Home, text};
+
+#[test]
+fn a_server_gets_the_minimal_environment_and_three_descriptors() {
+    let home = Home::with(json!({ "f": { "command": "python3", "args": fake(&[])["args"], "env": { "MINE": "declared" } } }));
+    let mut command = home.command(&["serve", "--json"]);
+    command.env("AWS_SECRET_ACCESS_KEY", "canary-1").env("GITHUB_TOKEN", "canary-2").env("SSH_AUTH_SOCK", "/canary-3");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut hub = Guarded::spawn(command);
+    hub.line("the ready line");
+    let mut client = home.stdio(&[]);
+    client.initialize("2025-11-25");
+    client.await_tool("f__env");
+    let seen: Value = serde_json::from_str(text(&client.call("f__env", json!({})))).unwrap();
+    assert!(!seen.to_string().contains("canary"), "{seen}");
+    assert_eq!(seen["env"]["MINE"], "declared");
+    let allowed = ["HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "MINE", "CALLGATE_INSTANCE", "NODE_EXTRA_CA_CERTS", "PIP_CERT"];
+    for name in seen["env"].as_object().unwrap().keys() {
+        let passes = allowed.contains(&name.as_str())
+            || ["LC_", "XDG_", "SSL_CERT_"].iter().any(|start| name.starts_with(start))
+            || name.to_ascii_uppercase().ends_with("_PROXY")
+            // Set by the interpreter's own launcher.
+            || name.starts_with("PYENV_");
+        assert!(passes, "{name} is not on the list");
+    }
+    // 0, 1, 2 and the folder that is being read.
+    assert_eq!(seen["fds"].as_array().unwrap().len(), 4, "{seen}");
+}
+
+fn every_file(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            every_file(&path, found);
+        }
+        found.push(path);
+    }
+}
+
+#[test]
+fn files_are_private_from_the_start_and_only_loopback_is_listened_on() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let hub = home.serve();
+    let mut files = Vec::new();
+    every_file(&home.path("run"), &mut files);
+    every_file(&home.path("logs"), &mut files);
+    files.extend(["callgate.db", "hub.json", "run", "logs"].map(|name| home.path(name)));
+    for file in files {
+        let meta = std::fs::symlink_metadata(&file).unwrap();
+        let mode = meta.permissions().mode() & 0o777;
+        let expect: &[u32] = if meta.is_dir() { &[0o700] } else { &[0o600] };
+        assert!(expect.contains(&mode) || (meta.file_type().is_socket() && mode == 0o600), "{}: {mode:o}", file.display());
+        assert_eq!(meta.uid(), rustix::process::geteuid().as_raw());
+    }
+    let inodes: Vec<String> = std::fs::read_dir(format!("/proc/{}/fd", hub.pid()))
+        .unwrap()
+        .filter_map(|entry| Some(std::fs::read_link(entry.ok()?.path()).ok()?.display().to_string()))
+        .filter_map(|link| Some(link.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
+        .collect();
+    let listening = |table: &str, state: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(table).unwrap_or_default();
+        let rows = text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+        rows.filter(|row| row[3] == state && inodes.iter().any(|inode| inode == row[9])).map(|row| row[1].to_owned()).collect()
+    };
+    let tcp = listening("/proc/net/tcp", "0A");
+    assert_eq!(tcp.len(), 1, "{tcp:?}");
+    assert!(tcp[0].starts_with("0100007F:"), "{tcp:?}");
+    assert!(listening("/proc/net/tcp6", "0A").is_empty());
+}
+
+#[test]
+fn a_client_s_token_reaches_no_server_and_no_file() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let hub = home.serve();
+    let made = home.json(&["token", "add", "cursor"]);
+    let token = made["token"].as_str().or(made["secret"].as_str()).expect("the token is shown once").to_owned();
+    let head = [
+        format!("Authorization: Bearer {token}"),
+        "Content-Type: application/json".into(),
+        "Accept: application/json, text/event-stream".into(),
+    ];
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}
+    });
+    let body = |name: &str| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": {}, "_meta": meta } })
+    };
+    for tool in ["f__echo", "f__env", "f__seen"] {
+        let mut lines = head.to_vec();
+        lines.push("MCP-Protocol-Version: 2026-07-28".into());
+        lines.push("Mcp-Method: tools/call".into());
+        lines.push(format!("Mcp-Name: {tool}"));
+        let reply = stories::http(&hub.url(), "POST", &lines, &body(tool).to_string());
+        assert_eq!(reply.status, 200, "{reply:?}");
+        assert!(!reply.body.contains(&token), "{tool}");
+    }
+    let listed = home.json(&["token", "list"]).to_string();
+    assert!(listed.contains("cursor") && !listed.contains(&token));
+    let mut files = Vec::new();
+    every_file(home.dir(), &mut files);
+    for file in files.iter().filter(|file| file.is_file()) {
+        let bytes = std::fs::read(file).unwrap();
+        let found = bytes.windows(token.len()).any(|window| window == token.as_bytes());
+        assert!(!found, "{} holds a client's token", file.display());
+    }
+    let (code, ..) = home.run(&["token", "remove", "cursor"]);
+    assert_eq!(code, 0);
+    assert_eq!(stories::http(&hub.url(), "POST", &head, "{}").status, 401);
+}
