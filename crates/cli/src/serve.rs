@@ -78,9 +78,8 @@ pub fn run(args: &Serve, globals: &Globals) -> ExitCode {
         // Refused only to a leader of a group, who has a session of his own already.
         let _ = rustix::process::setsid();
     }
-    let served = Places::here(globals.config.as_deref())
-        .map_err(Fault::from)
-        .and_then(|places| serve(&places, args, globals));
+    let served =
+        Places::here(globals.config.as_deref()).map_err(Fault::from).and_then(|places| serve(&places, args, globals));
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => complain(&fault),

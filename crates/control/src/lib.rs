@@ -14,7 +14,7 @@ mod views;
 mod tests;
 
 pub use accept::serve;
-pub use logs::{LogLines, LogOf, LogSource};
+pub use logs::{Live, LogLines, LogOf, LogSource};
 pub use operations::{config_paths, config_report};
 pub use socket::Door;
 
