@@ -145,7 +145,9 @@ async fn relay(
         tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
     }
     let binary = std::env::current_exe().map_err(system("the own binary cannot be found"))?;
-    let launcher = Launcher::start(&binary, &places.state)?;
+    // The running file itself, also where an upgrade has put another one in its place.
+    let image = Path::new("/proc/self/exe");
+    let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state)?;
     let parts = Parts::new(
         launcher.clone(),
         server_logs.clone(),
@@ -156,7 +158,7 @@ async fn relay(
     );
 
     let token = documents::token(&places.token()).map_err(system("the token file cannot be written"))?;
-    let settings = prepared.config.hub.clone();
+    let settings = prepared.config.hub;
     let bound = bind(&settings, args.port, &kept.settings).await;
     let http = match &bound {
         Ok(Some((_, port))) => Ok(format!("http://127.0.0.1:{port}/mcp")),

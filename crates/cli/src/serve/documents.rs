@@ -32,10 +32,10 @@ pub(super) fn mark_stopped(places: &Places) {
 
 /// The agents' default token; made at the first start.
 pub(super) fn token(path: &Path) -> io::Result<String> {
-    if let Ok(text) = std::fs::read_to_string(path) {
-        if text.trim().len() >= 32 {
-            return Ok(text.trim().to_owned());
-        }
+    if let Ok(text) = std::fs::read_to_string(path)
+        && text.trim().len() >= 32
+    {
+        return Ok(text.trim().to_owned());
     }
     let token = hub::tokens::secret().ok_or_else(|| io::Error::other("the system has no randomness"))?;
     write(path, &format!("{token}\n"))?;
