@@ -75,9 +75,9 @@ pub(crate) fn server(backend: &Backend) -> ServerView {
     };
     if let Some(server) = backend.server() {
         let (state, reason, since) = server.state();
+        let halted = (state == State::Halted).then(|| "by a person; start it with `callgate server start`".to_owned());
         view.state = match state {
-            State::Stopped => "stopped",
-            State::Halted => "halted",
+            State::Stopped | State::Halted => "stopped",
             State::Starting { installs: true } => "installing",
             State::Starting { installs: false } => "starting",
             State::Ready => "ready",
@@ -85,7 +85,7 @@ pub(crate) fn server(backend: &Backend) -> ServerView {
             State::Unusable => "unusable",
         }
         .into();
-        view.reason = reason.map(|reason| contract::visible::escape(&reason).into_owned());
+        view.reason = reason.or(halted).map(|reason| contract::visible::escape(&reason).into_owned());
         view.pid = server.pid();
         view.version = server.version().map(|version| version.as_str().into());
         view.since_ms = millis(since);
