@@ -49,7 +49,8 @@ pub(crate) fn installs(spec: &Spec) -> bool {
 
 /// Starts and connects a server and tells its lists.
 pub(crate) async fn connect(server: &Rc<Server>) -> Result<Live, Fault> {
-    let budget = if installs(&server.spec) { server.spec.start_timeout.max(INSTALL) } else { server.spec.start_timeout };
+    let budget =
+        if installs(&server.spec) { server.spec.start_timeout.max(INSTALL) } else { server.spec.start_timeout };
     let _turn = server.parts.turn().await;
     let deadline = Instant::now() + budget;
     let mut era = server.memory.get();
@@ -185,7 +186,9 @@ async fn handshake(server: &Server, session: &Session, memory: Option<Era>) -> R
             }
         }
         Ok(Answer::Error(_)) => {}
-        Err(failure @ (Failure::Crashed(_) | Failure::Unavailable(_))) => return Err(Unshaken::Died(failure.to_string())),
+        Err(failure @ (Failure::Crashed(_) | Failure::Unavailable(_))) => {
+            return Err(Unshaken::Died(failure.to_string()));
+        }
         Err(_) => {}
     }
     legacy(session, ask(server, session, "initialize", &initialize, Era::Legacy).await)
@@ -256,12 +259,8 @@ async fn read_all(server: &Server, session: &Session, hello: Hello) -> Result<Li
         let (method, key) = listing::methods(list)[place];
         async move { if wanted { read_list(server, session, method, key).await } else { (Vec::new(), None) } }
     };
-    let (tools, prompts, resources, templates) = tokio::join!(
-        one(List::Tools, 0),
-        one(List::Prompts, 0),
-        one(List::Resources, 0),
-        one(List::Resources, 1)
-    );
+    let (tools, prompts, resources, templates) =
+        tokio::join!(one(List::Tools, 0), one(List::Prompts, 0), one(List::Resources, 0), one(List::Resources, 1));
     if !session.is_open() {
         return Err("it ended while its lists were read".into());
     }

@@ -216,13 +216,8 @@ impl Session {
 
     /// Ends everything whose deadline has passed.
     pub(crate) fn expire(&self, now: Instant) {
-        let late: Vec<u64> = self
-            .pending
-            .borrow()
-            .iter()
-            .filter(|(_, pending)| pending.deadline <= now)
-            .map(|(&id, _)| id)
-            .collect();
+        let late: Vec<u64> =
+            self.pending.borrow().iter().filter(|(_, pending)| pending.deadline <= now).map(|(&id, _)| id).collect();
         for id in late {
             let entry = self.pending.borrow_mut().remove(&id);
             if let Some(entry) = entry {
@@ -237,10 +232,8 @@ impl Session {
 
     /// Ends the connection and everything that waits on it.
     pub(crate) fn close(&self, why: &str) {
-        if self.open.replace(false) {
-            if let Some(link) = self.link.get() {
-                link.close();
-            }
+        if let (true, Some(link)) = (self.open.replace(false), self.link.get()) {
+            link.close();
         }
         self.fail_all(why);
     }
@@ -412,7 +405,9 @@ fn sound_error(error: Bytes) -> Rope {
             return error.into();
         }
     }
-    let mut out = Rope::from("{\"code\":-32603,\"message\":\"the server sent an error without a usable code or message\",\"data\":");
+    let mut out = Rope::from(
+        "{\"code\":-32603,\"message\":\"the server sent an error without a usable code or message\",\"data\":",
+    );
     out.push(error);
     out.push_static("}");
     out
