@@ -321,11 +321,13 @@ impl Conn {
         let Some(seat) = self.join(&origin.client_info) else {
             return self.reject(id, Answer::error(-32602, "there is no such server or profile"), batch);
         };
-        let it = seat.describe();
         let version = origin.version;
         *self.session.borrow_mut() = Some(origin);
-        let out = legacy_host::initialized(version, &it.capabilities, &it.server_info, it.instructions.as_deref());
-        self.say(id, &out, batch);
+        let (Some(me), id, batch) = (self.me.upgrade(), id.clone(), batch.cloned()) else { return };
+        seat.when_described(move |it| {
+            let out = legacy_host::initialized(version, &it.capabilities, &it.server_info, it.instructions.as_deref());
+            me.say(&id, &out, batch.as_ref());
+        });
     }
 
     fn listen(&self, id: Bytes, params: &Bytes) {

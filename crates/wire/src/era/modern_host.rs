@@ -77,10 +77,20 @@ pub fn discovered(capabilities: &str, server_info: &str, instructions: Option<&s
 /// The end of a request as a modern client understands it.
 pub fn answer(answer: Answer, method: &str) -> Out {
     match answer {
-        Answer::Result { era: Era::Modern, body } => Out::Result(body),
+        Answer::Result { era: Era::Modern, body } => Out::Result(completed(body, method)),
         Answer::Result { era: Era::Legacy, body } => Out::Result(stamp(body, method)),
         Answer::Error(error) => from_error(error, method),
     }
+}
+
+/// A modern server's result; one that forgot to say what it is is taken for complete, as its client would have to.
+fn completed(body: Rope, method: &str) -> Rope {
+    let first = body.pieces().first().cloned().unwrap_or_default();
+    if memchr::memmem::find(&first, b"\"resultType\"").is_some() {
+        return body;
+    }
+    let text = body.join();
+    if object::get(&text, "resultType").is_some() { text.into() } else { stamp(text.into(), method) }
 }
 
 /// Puts `resultType` and the cache hints in front of a legacy result's own members.
