@@ -197,10 +197,12 @@ async fn relay(
     let (end_http, http_ended) = watch::channel(false);
     let mut doors = tokio::task::JoinSet::new();
     doors.spawn_local(endpoint::socket::serve(listener, agents.clone()));
+    let mut streams = None;
     if let Ok(Some((listener, port))) = bound {
         let door = Rc::new(HttpDoor::new(agents, known(&token, &valid.borrow()), port));
         let serving = Rc::clone(&door);
-        doors.spawn_local(async move { serving.serve(listener, Default::default(), ended(http_ended)).await });
+        let served = async move { serving.serve(listener, Default::default(), ended(http_ended)).await };
+        streams = Some(doors.spawn_local(served));
         doors.spawn_local(async move {
             while valid.changed().await.is_ok() {
                 door.set_tokens(known(&token, &valid.borrow_and_update()));
@@ -234,6 +236,11 @@ async fn relay(
     });
     relay.wind_down().await;
     let _ = end_http.send(true);
+    if let Some(streams) = streams {
+        // Their clients see an end instead of a broken line; who does not read is cut off.
+        let ended = async { while !streams.is_finished() && doors.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(FAREWELL, ended).await;
+    }
     drop(doors);
     desk.end();
     if !launcher.close(FAREWELL).await {
