@@ -200,6 +200,10 @@ async fn relay(
     if let Ok(Some((listener, port))) = bound {
         let door = Rc::new(HttpDoor::new(agents, known(&token, &valid.borrow()), port));
         let serving = Rc::clone(&door);
+        let (mut latest, secret) = (book.valid(), token.clone());
+        door.ask_for_tokens(move || {
+            latest.has_changed().unwrap_or(false).then(|| known(&secret, &latest.borrow_and_update()))
+        });
         doors.spawn_local(async move { serving.serve(listener, Default::default(), ended(http_ended)).await });
         doors.spawn_local(async move {
             while valid.changed().await.is_ok() {
