@@ -157,9 +157,9 @@ fn a_forgotten_session_is_begun_once_for_all_and_what_did_not_run_is_sent_again(
     assert_eq!(remote.posts("initialize").len(), 2);
     assert!(remote.posts("tools/list").len() > lists, "the lists are read again");
     let ran = |n: u64| {
-        let is_it = |e: &Value| {
-            e["headers"]["mcp-session-id"] == "s2" && e["body"]["params"]["arguments"]["text"] == n.to_string()
-        };
+        let text = n.to_string();
+        let is_it =
+            |e: &Value| e["headers"]["mcp-session-id"] == "s2" && e["body"]["params"]["arguments"]["text"] == text;
         remote.count(is_it)
     };
     assert!((2..12).all(|n| ran(n) == 1), "each runs once in the new session");
@@ -320,7 +320,9 @@ fn the_sample_server_works_behind_a_url_and_behind_a_command() {
     assert_eq!(text(&scene.client.call("old__echo", json!({ "text": "again" }))), "again");
     assert_ne!(scene.state("old")["pid"].as_u64(), Some(pid));
     let pids: Vec<u32> = ["old", "new"].map(|name| scene.state(name)["pid"].as_u64().unwrap() as u32).into();
+    let began = Instant::now();
     scene.home.run(&["stop"]);
+    assert!(began.elapsed() < Duration::from_secs(3), "nobody waits for a program that never reads its stdin");
     for pid in pids {
         eventually("no program is left", || (!stories::is_alive(pid)).then_some(()));
     }

@@ -3,7 +3,7 @@
 
 use crate::drive::Live;
 use crate::handshake::{self, Hello, Unshaken, ask, handshake};
-use crate::launch::{Step, Tree, stop_ladder};
+use crate::launch::{Patience, Step, Tree, stop_ladder};
 use crate::listing::{self, Listing, Next, Pages};
 use crate::mirror::Mirrored;
 use crate::open::open;
@@ -26,6 +26,9 @@ const INSTALL: Duration = Duration::from_secs(600);
 const LAST_WORD: Duration = Duration::from_millis(500);
 /// How often a program that listens, but does not answer yet, is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
+/// How long a program that speaks over HTTP may take to notice that its stdin was closed: most never look, and are
+/// told to leave by SIGTERM.
+const UNHEARD: Duration = Duration::from_millis(300);
 /// How long a server may take to end its session.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -284,8 +287,17 @@ pub(crate) async fn stop(server: &Server, live: &Live) {
     }
     live.stdin.borrow_mut().take();
     let Some(tree) = &live.tree else { return };
-    let stopped = stop_ladder(tree, server.parts.patience).await;
-    if stopped.step != Step::Closed {
+    let (patience, in_time) = if live.is_child_with_port(server) {
+        let Patience { close, terminate, .. } = server.parts.patience;
+        (
+            Patience { close: close.min(UNHEARD), terminate: terminate.max(close), ..server.parts.patience },
+            Step::Terminated,
+        )
+    } else {
+        (server.parts.patience, Step::Closed)
+    };
+    let stopped = stop_ladder(tree, patience).await;
+    if stopped.step > in_time {
         server.parts.note(&server.name, &stopped.to_string());
     }
 }
