@@ -19,7 +19,9 @@ impl HttpReply {
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines();
-        lines.find_map(|line| line.split_once(':').filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|it| it.1.trim()))
+        lines.find_map(|line| {
+            line.split_once(':').filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|it| it.1.trim())
+        })
     }
     /// The message in a JSON body, or in the first event of a stream.
     pub fn message(&self) -> serde_json::Value {

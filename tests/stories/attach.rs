@@ -18,7 +18,8 @@ fn three_hosts_share_one_process_per_server_and_get_their_own_replies() {
         for call in 0..10 {
             let server = if call % 2 == 0 { "a" } else { "b" };
             let id = if place == 1 { json!(format!("{call}")) } else { json!(call) };
-            let params = json!({ "name": format!("{server}__echo"), "arguments": { "text": format!("{place}/{call}") } });
+            let params =
+                json!({ "name": format!("{server}__echo"), "arguments": { "text": format!("{place}/{call}") } });
             host.say(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
         }
     }
@@ -34,7 +35,7 @@ fn three_hosts_share_one_process_per_server_and_get_their_own_replies() {
     assert_eq!(guard.len(), 1);
     assert_eq!(children_of(guard[0]).len(), 2);
     let status = home.json(&["status"]);
-    let names = status["clients"].to_string();
+    let names = status["hosts"].to_string();
     for name in ["one", "two", "three"] {
         assert!(names.contains(name), "{names}");
     }
@@ -52,7 +53,8 @@ fn an_adapter_starts_a_hub_and_ten_at_once_start_one() {
         host.await_tool("s__echo");
         assert_eq!(text(&host.call("s__echo", json!({ "text": "hi" }))), "hi");
     }
-    let endpoint: Value = serde_json::from_str(&std::fs::read_to_string(home.path("run/endpoint.json")).unwrap()).unwrap();
+    let endpoint: Value =
+        serde_json::from_str(&std::fs::read_to_string(home.path("run/endpoint.json")).unwrap()).unwrap();
     let pid = u32::try_from(endpoint["pid"].as_u64().unwrap()).unwrap();
     // It outlives the hosts that came first.
     drop(hosts);
@@ -129,4 +131,68 @@ fn a_server_s_own_view_has_its_own_names() {
     host.send("initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {} }));
     assert_eq!(host.process.wait(), 2);
     assert!(host.process.stderr().contains("no such server"));
+}
+
+#[test]
+fn an_adapter_of_another_version_and_a_bare_client_are_understood() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::net::UnixStream;
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&[]);
+    client.initialize("2025-11-25");
+    client.await_tool("f__echo");
+    let connect = || {
+        let stream = UnixStream::connect(home.path("run/agent.sock")).unwrap();
+        stream.set_read_timeout(Some(stories::LIMIT)).unwrap();
+        (BufReader::new(stream.try_clone().unwrap()), stream)
+    };
+    let hear = |from: &mut BufReader<UnixStream>| -> Value {
+        let mut line = String::new();
+        from.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    };
+    let said = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x" } });
+    // A later one says more than this hub knows; an earlier one says less.
+    for attach in [
+        json!({ "attach": 9, "host": "later", "mode": "teleport", "new": { "thing": 1 }, "initialize": said }),
+        json!({ "attach": 1, "initialize": said }),
+    ] {
+        let (mut from, mut to) = connect();
+        writeln!(to, "{}", json!({ "callgate": attach })).unwrap();
+        let hello = hear(&mut from);
+        assert_eq!(hello["callgate"]["mode"], "copy", "{hello}");
+        writeln!(
+            to,
+            "{}",
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "f__echo" } })
+        )
+        .unwrap();
+        assert_eq!(text(&hear(&mut from)["result"]), "{}");
+    }
+    let (mut from, mut to) = connect();
+    writeln!(to, "{}", json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": said })).unwrap();
+    assert_eq!(hear(&mut from)["result"]["protocolVersion"], "2025-06-18");
+}
+
+#[test]
+fn an_adapter_whose_binary_is_gone_starts_the_recorded_one() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let mut hub = home.serve();
+    hub.kill();
+    let copy = home.path("callgate-copy");
+    std::fs::copy(stories::binary("callgate"), &copy).unwrap();
+    let mut command = stories::command(&copy);
+    command.args(["stdio", "--host", "story"]).env("CALLGATE_HOME", home.dir()).env("HOME", home.dir());
+    let mut host = stories::Client::spawn(command);
+    eventually("the adapter's own start", || {
+        let image = std::fs::read_link(format!("/proc/{}/exe", host.process.pid())).ok()?;
+        (image == copy).then_some(())
+    });
+    std::fs::remove_file(&copy).unwrap();
+    host.initialize("2025-11-25");
+    host.await_tool("s__echo");
+    assert_eq!(text(&host.call("s__echo", json!({ "text": "recorded" }))), "recorded");
+    let (code, _, err) = home.run(&["stop"]);
+    assert_eq!(code, 0, "{err}");
 }

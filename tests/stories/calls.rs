@@ -28,10 +28,13 @@ fn a_call_goes_through_and_bytes_stay_as_they_are() {
         text(&answer["result"]),
         r#"{"text": "naïve ≤ 読 🛠 é", "big": 9007199254740993, "exact": 1.1, "z": 1, "a": {"y": [], "x": null}}"#
     );
-    client.raw(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{\"name\":\"f__unknown_fields\"}}\n");
+    client
+        .raw(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{\"name\":\"f__unknown_fields\"}}\n");
     let line = client.process.line("the raw answer");
     assert!(
-        line.contains(r#"{"zebra":1e2,"content":[{"type":"new","n":12345678901234567890123.0}],"apple":{"b":1,"a":2}}"#),
+        line.contains(
+            r#"{"zebra":1e2,"content":[{"type":"new","n":12345678901234567890123.0}],"apple":{"b":1,"a":2}}"#
+        ),
         "{line}"
     );
 }
@@ -87,7 +90,9 @@ fn what_can_be_read_in_two_ways_is_refused_at_the_door() {
     ];
     for (place, params) in params.iter().enumerate() {
         let id = json!(format!("p{place}"));
-        client.raw(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n").as_bytes());
+        client.raw(
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n").as_bytes(),
+        );
         let answer = client.answer(&id);
         let refused = answer.get("error").is_some() || answer["result"]["isError"] == true;
         assert!(refused, "{params:.120}: {answer}");

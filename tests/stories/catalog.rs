@@ -50,7 +50,11 @@ fn names_are_the_same_whatever_else_is_connected_and_long_ones_stay_apart() {
     assert!(first.iter().all(|name| together.contains(name)));
     let unique: BTreeSet<&String> = together.iter().collect();
     assert_eq!(unique.len(), together.len());
-    assert!(together.iter().all(|name| name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))));
+    assert!(
+        together
+            .iter()
+            .all(|name| name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)))
+    );
 }
 
 #[test]
@@ -119,7 +123,8 @@ fn resources_prompts_and_completions_of_all_servers_are_one() {
     client.await_tool("s__echo");
     client.await_tool("t__echo");
     let prompts = client.result("prompts/list", json!({}));
-    let names: Vec<&str> = prompts["prompts"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        prompts["prompts"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
     assert!(names.iter().any(|name| name.starts_with("s__")) && names.iter().any(|name| name.starts_with("t__")));
     let resources = client.result("resources/list", json!({}));
     let uri = resources["resources"][0]["uri"].clone();

@@ -66,10 +66,12 @@ fn a_killed_hub_forgets_no_write_and_repeats_none() {
     client.initialize("2025-11-25");
     client.await_tool("s__append_line");
     for n in 0..5 {
-        client.call("s__append_line", json!({ "line": format!("line {n}") }));
+        client.call("s__append_line", json!({ "text": format!("line {n}") }));
     }
-    let open = client.send("tools/call", json!({ "name": "s__slow_write", "arguments": { "ms": 20_000 } }));
-    assert_eq!(text(&client.call("s__echo", json!({ "text": "sent after it" }))), "sent after it");
+    let arguments = json!({ "ms": 20_000, "text": "late" });
+    let meta = json!({ "progressToken": "p" });
+    let open = client.send("tools/call", json!({ "name": "s__slow_write", "arguments": arguments, "_meta": meta }));
+    client.await_message("a sign that the server has it", |it| it["method"] == "notifications/progress");
     hub.kill();
     assert!(client.answer(&open).get("error").is_some());
     let second = home.serve();

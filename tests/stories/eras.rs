@@ -115,7 +115,8 @@ fn batches_of_2025_03_26_are_answered_as_batches() {
     let mut client = home.stdio(&[]);
     client.initialize("2025-03-26");
     client.await_tool("f__echo");
-    let call = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "f__echo" } });
+    let call =
+        |id: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "f__echo" } });
     let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     client.say(&json!([call(json!(71)), note, call(json!("b")), { "jsonrpc": "2.0", "id": 5, "method": "ping" }]));
     let batch = client.hear();

@@ -82,7 +82,10 @@ fn ids_of_every_kind_come_back_as_they_were_or_are_refused() {
     let ids = ["\"a-1\"", "0", "7", "\"7\"", "\"\"", "9007199254740993", "-3", "123456789012345678901234567890"];
     for id in ids {
         client.raw(
-            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"f__echo\"}}}}\n").as_bytes(),
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"f__echo\"}}}}\n"
+            )
+            .as_bytes(),
         );
     }
     let mut heard: Vec<String> = ids.iter().map(|_| client.process.line("an answer")).collect();

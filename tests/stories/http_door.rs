@@ -2,7 +2,7 @@
 
 use crate::fake::fake;
 use serde_json::{Value, json};
-use stories::{Home, Hub, HttpReply, http};
+use stories::{Home, HttpReply, Hub, http};
 
 struct Door {
     url: String,
@@ -62,12 +62,20 @@ fn strangers_browsers_and_rebound_names_are_kept_out() {
     assert_eq!(with("Authorization", &[]), 401);
     assert_eq!(with("Authorization", &["Authorization: Bearer wrong".into()]), 401);
     assert_eq!(with("Content-Type", &["Content-Type: text/plain".into()]), 415);
-    let preflight = http(&door.url, "OPTIONS", &["Origin: https://evil.example".into(), "Access-Control-Request-Method: POST".into()], "");
+    let preflight = http(
+        &door.url,
+        "OPTIONS",
+        &["Origin: https://evil.example".into(), "Access-Control-Request-Method: POST".into()],
+        "",
+    );
     assert_eq!(preflight.status, 403);
     assert!(preflight.header("Access-Control-Allow-Origin").is_none());
     let unknown = door.url.replace("/mcp", "/elsewhere");
     assert_eq!(http(&unknown, "POST", &door.head(), "{}").status, 404);
-    assert_eq!(http(&door.url.replace("/mcp", "/mcp/s/nobody"), "POST", &door.head(), &initialize().to_string()).status, 404);
+    assert_eq!(
+        http(&door.url.replace("/mcp", "/mcp/s/nobody"), "POST", &door.head(), &initialize().to_string()).status,
+        404
+    );
 }
 
 #[test]

@@ -50,7 +50,8 @@ fn a_host_that_stops_reading_and_a_server_that_stops_reading_slow_nobody_down() 
         writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello })).unwrap();
         for id in 1..40 {
             let params = json!({ "name": "s__big_result", "arguments": { "bytes": 1 << 20 } });
-            writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })).unwrap();
+            writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+                .unwrap();
         }
     }
     for _ in 0..5 {

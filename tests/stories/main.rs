@@ -10,6 +10,7 @@ mod eras;
 mod fake;
 mod framing;
 mod http_door;
+mod http_up;
 mod isolation;
 mod layers;
 mod manage;

@@ -36,19 +36,21 @@ fn a_cancel_reaches_the_right_request_and_nothing_else() {
     }
     let call = json!({ "name": "f__never", "arguments": {} });
     one.say(&json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": call }));
-    two.say(&json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": call }));
-    // Answered after the two were sent.
+    // Answered after it was sent.
     assert_eq!(text(&one.call("f__echo", json!({}))), "{}");
+    two.say(&json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": call }));
     assert_eq!(text(&two.call("f__echo", json!({}))), "{}");
     for id in [json!(101), json!("101"), json!(4711)] {
         one.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
     }
     let seen: Value = serde_json::from_str(text(&one.call("f__seen", json!({})))).unwrap();
     let seen = seen.as_array().unwrap();
-    let never: Vec<&Value> =
-        seen.iter().filter(|it| it["params"]["name"] == "never").map(|it| &it["id"]).collect();
-    let cancelled: Vec<&Value> =
-        seen.iter().filter(|it| it["method"] == "notifications/cancelled").map(|it| &it["params"]["requestId"]).collect();
+    let never: Vec<&Value> = seen.iter().filter(|it| it["params"]["name"] == "never").map(|it| &it["id"]).collect();
+    let cancelled: Vec<&Value> = seen
+        .iter()
+        .filter(|it| it["method"] == "notifications/cancelled")
+        .map(|it| &it["params"]["requestId"])
+        .collect();
     assert_eq!(never.len(), 2);
     assert_eq!(cancelled, [never[0]], "{seen:?}");
 }

@@ -9,7 +9,8 @@ use stories::{Guarded, Home, text};
 
 #[test]
 fn a_server_gets_the_minimal_environment_and_three_descriptors() {
-    let home = Home::with(json!({ "f": { "command": "python3", "args": fake(&[])["args"], "env": { "MINE": "declared" } } }));
+    let home =
+        Home::with(json!({ "f": { "command": "python3", "args": fake(&[])["args"], "env": { "MINE": "declared" } } }));
     let mut command = home.command(&["serve", "--json"]);
     command.env("AWS_SECRET_ACCESS_KEY", "canary-1").env("GITHUB_TOKEN", "canary-2").env("SSH_AUTH_SOCK", "/canary-3");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -21,13 +22,28 @@ fn a_server_gets_the_minimal_environment_and_three_descriptors() {
     let seen: Value = serde_json::from_str(text(&client.call("f__env", json!({})))).unwrap();
     assert!(!seen.to_string().contains("canary"), "{seen}");
     assert_eq!(seen["env"]["MINE"], "declared");
-    let allowed = ["HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "MINE", "CALLGATE_INSTANCE", "NODE_EXTRA_CA_CERTS", "PIP_CERT"];
+    let allowed = [
+        "HOME",
+        "PATH",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "LANG",
+        "TZ",
+        "TMPDIR",
+        "MINE",
+        "CALLGATE_INSTANCE",
+        "NODE_EXTRA_CA_CERTS",
+        "PIP_CERT",
+    ];
+    // Set by the shell or interpreter that starts a script, not by the hub.
+    let by_shells = ["PWD", "OLDPWD", "SHLVL", "_"];
     for name in seen["env"].as_object().unwrap().keys() {
         let passes = allowed.contains(&name.as_str())
+            || by_shells.contains(&name.as_str())
             || ["LC_", "XDG_", "SSL_CERT_"].iter().any(|start| name.starts_with(start))
             || name.to_ascii_uppercase().ends_with("_PROXY")
-            // Set by the interpreter's own launcher.
-            || name.starts_with("PYENV_");
+            || name.contains("PYENV_");
         assert!(passes, "{name} is not on the list");
     }
     // 0, 1, 2 and the folder that is being read.
@@ -56,7 +72,11 @@ fn files_are_private_from_the_start_and_only_loopback_is_listened_on() {
         let meta = std::fs::symlink_metadata(&file).unwrap();
         let mode = meta.permissions().mode() & 0o777;
         let expect: &[u32] = if meta.is_dir() { &[0o700] } else { &[0o600] };
-        assert!(expect.contains(&mode) || (meta.file_type().is_socket() && mode == 0o600), "{}: {mode:o}", file.display());
+        assert!(
+            expect.contains(&mode) || (meta.file_type().is_socket() && mode == 0o600),
+            "{}: {mode:o}",
+            file.display()
+        );
         assert_eq!(meta.uid(), rustix::process::geteuid().as_raw());
     }
     let inodes: Vec<String> = std::fs::read_dir(format!("/proc/{}/fd", hub.pid()))
@@ -67,7 +87,9 @@ fn files_are_private_from_the_start_and_only_loopback_is_listened_on() {
     let listening = |table: &str, state: &str| -> Vec<String> {
         let text = std::fs::read_to_string(table).unwrap_or_default();
         let rows = text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
-        rows.filter(|row| row[3] == state && inodes.iter().any(|inode| inode == row[9])).map(|row| row[1].to_owned()).collect()
+        rows.filter(|row| row[3] == state && inodes.iter().any(|inode| inode == row[9]))
+            .map(|row| row[1].to_owned())
+            .collect()
     };
     let tcp = listening("/proc/net/tcp", "0A");
     assert_eq!(tcp.len(), 1, "{tcp:?}");
@@ -90,9 +112,7 @@ fn a_client_s_token_reaches_no_server_and_no_file() {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {}
     });
-    let body = |name: &str| {
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": {}, "_meta": meta } })
-    };
+    let body = |name: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": {}, "_meta": meta } });
     for tool in ["f__echo", "f__env", "f__seen"] {
         let mut lines = head.to_vec();
         lines.push("MCP-Protocol-Version: 2026-07-28".into());
@@ -113,5 +133,7 @@ fn a_client_s_token_reaches_no_server_and_no_file() {
     }
     let (code, ..) = home.run(&["token", "remove", "cursor"]);
     assert_eq!(code, 0);
-    assert_eq!(stories::http(&hub.url(), "POST", &head, "{}").status, 401);
+    stories::eventually("the token's end", || {
+        (stories::http(&hub.url(), "POST", &head, "{}").status == 401).then_some(())
+    });
 }

@@ -77,3 +77,21 @@ fn a_policy_that_is_not_enforced_yet_is_refused() {
     assert_eq!(code, 2);
     assert!(err.contains("not enforced yet"), "{err}");
 }
+
+#[test]
+fn a_database_of_a_later_version_is_refused_and_left_alone() {
+    let home = Home::with(json!({}));
+    let mut hub = home.serve();
+    let (code, ..) = home.run(&["stop"]);
+    assert_eq!(code, 0);
+    hub.process.wait();
+    // The schema's number stands at byte 60 of an SQLite file (big endian).
+    let file = home.path("callgate.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[60..64].copy_from_slice(&9999u32.to_be_bytes());
+    std::fs::write(&file, &bytes).unwrap();
+    let (code, _, err) = home.run(&["serve"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("newer") || err.contains("later"), "{err}");
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+}

@@ -6,7 +6,13 @@ use std::path::PathBuf;
 
 /// One local hub in front of all MCP servers: configure a server once, use it from every host.
 #[derive(Debug, Parser)]
-#[command(name = "callgate", version, arg_required_else_help = false, disable_help_subcommand = true, max_term_width = 100)]
+#[command(
+    name = "callgate",
+    version,
+    arg_required_else_help = false,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
 pub struct Cli {
     /// Where and how.
     #[command(flatten)]
@@ -136,6 +142,8 @@ pub struct ServerName {
 #[derive(Clone, Debug, Args)]
 #[command(
     group(ArgGroup::new("what").required(true).args(["command", "url", "json_entry"])),
+    override_usage = "callgate server add NAME -- COMMAND ARGS…\n       callgate server add NAME --url URL\n       \
+                      callgate server add [NAME] --json-entry < FILE",
     after_help = "Examples:\n  callgate server add files -- npx -y @modelcontextprotocol/server-filesystem ~/work\n  \
                   callgate server add github --url https://mcp.example.com/mcp --header 'Authorization=Bearer ${env:TOKEN}'\n  \
                   pbpaste | callgate server add --json-entry"
@@ -148,13 +156,13 @@ pub struct Add {
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub url: Option<String>,
     /// Variable for the command; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, requires = "command")]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, conflicts_with_all = ["url", "json_entry"])]
     pub env: Vec<(String, String)>,
     /// Header for the address; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, requires = "url")]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, conflicts_with_all = ["command", "json_entry"])]
     pub header: Vec<(String, String)>,
     /// Working folder of the command
-    #[arg(long, value_name = "FOLDER", requires = "command", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["url", "json_entry"], value_hint = ValueHint::DirPath)]
     pub cwd: Option<String>,
     /// Read a pasted entry, or a whole `mcpServers` block, from stdin
     #[arg(long)]

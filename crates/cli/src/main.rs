@@ -16,8 +16,8 @@ fn main() -> ExitCode {
     match verb.as_deref().and_then(std::ffi::OsStr::to_str) {
         // The adapter's arguments alone: the whole command tree costs more than the adapter has time for.
         Some("stdio") => stdio::run(Stdio::parse_from(std::env::args_os().skip(1))),
-        Some("guard") => upstream::guard::run(),
         Some("sample-server") => sample_server::run(),
+        Some("guard") => upstream::guard::run(),
         _ => commands::run(),
     }
 }

@@ -78,9 +78,8 @@ pub fn run(args: &Serve, globals: &Globals) -> ExitCode {
         // Refused only to a leader of a group, who has a session of his own already.
         let _ = rustix::process::setsid();
     }
-    let served = Places::here(globals.config.as_deref())
-        .map_err(Fault::from)
-        .and_then(|places| serve(&places, args, globals));
+    let served =
+        Places::here(globals.config.as_deref()).map_err(Fault::from).and_then(|places| serve(&places, args, globals));
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => complain(&fault),
@@ -146,7 +145,9 @@ async fn relay(
         tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
     }
     let binary = std::env::current_exe().map_err(system("the own binary cannot be found"))?;
-    let launcher = Launcher::start(&binary, &places.state)?;
+    // The running file itself, also where an upgrade has put another one in its place.
+    let image = Path::new("/proc/self/exe");
+    let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state)?;
     let parts = Parts::new(
         launcher.clone(),
         server_logs.clone(),
@@ -157,7 +158,7 @@ async fn relay(
     );
 
     let token = documents::token(&places.token()).map_err(system("the token file cannot be written"))?;
-    let settings = prepared.config.hub.clone();
+    let settings = prepared.config.hub;
     let bound = bind(&settings, args.port, &kept.settings).await;
     let http = match &bound {
         Ok(Some((_, port))) => Ok(format!("http://127.0.0.1:{port}/mcp")),
@@ -219,7 +220,7 @@ async fn relay(
         }
     };
     tokio::select! {
-        () = relay.operate(operated) => {}
+        () = relay.operate(operated) => documents::mark_stopped(places),
         () = listening => tracing::error!("the committer is gone"),
         () = told_to_stop() => {}
     }

@@ -14,8 +14,8 @@ mod views;
 mod tests;
 
 pub use accept::serve;
+pub use logs::{Live, LogLines, LogOf, LogSource};
 pub use operations::{config_paths, config_report};
-pub use logs::{LogLines, LogOf, LogSource};
 pub use socket::Door;
 
 use hub::config::Places;

@@ -6,7 +6,8 @@ use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
 use operator::words::{LogLine, Tail};
 use std::convert::Infallible;
 use std::io;
@@ -26,12 +27,31 @@ pub enum LogOf {
 }
 
 /// Lines of a log.
-#[derive(Debug)]
 pub struct LogLines {
     /// The last lines, oldest first, without line ends.
     pub last: Vec<String>,
     /// Every line after the last one, without a gap; None where the log was not to be followed.
-    pub live: Option<Receiver<Arc<str>>>,
+    pub live: Option<Live>,
+}
+
+/// Lines as they are written.
+pub struct Live(BoxStream<'static, String>);
+
+impl Live {
+    /// The lines of a channel, each written out by `shown`; a line of its own tells of those that were missed.
+    pub fn of<T: Clone + Send + 'static>(lines: Receiver<T>, shown: fn(&T) -> String) -> Live {
+        let lines = stream::unfold(lines, move |mut lines| async move {
+            let line = match lines.recv().await {
+                Ok(line) => shown(&line),
+                Err(RecvError::Lagged(count)) => {
+                    format!("… {count} lines came too fast to follow; they are in the file")
+                }
+                Err(RecvError::Closed) => return None,
+            };
+            Some((line, lines))
+        });
+        Live(lines.boxed())
+    }
 }
 
 /// Where the logs are read. The hub's process gives it to the door.
@@ -58,19 +78,9 @@ pub async fn answer(
         }
         Err(error) => return Err(Failure::io("the log cannot be read", &error)),
     };
-    let last = stream::iter(opened.last).map(written);
-    let live = stream::unfold(opened.live, |live| async move {
-        let mut live = live?;
-        let line = match live.recv().await {
-            Ok(text) => written(text.to_string()),
-            Err(RecvError::Lagged(count)) => {
-                written(format!("… {count} lines were too many to follow; they are in the file"))
-            }
-            Err(RecvError::Closed) => return None,
-        };
-        Some((line, Some(live)))
-    });
-    let body = Body::from_stream(last.chain(live).take_until(stopping.come()).map(Ok::<_, Infallible>));
+    let live = opened.live.map_or_else(|| stream::empty().boxed(), |live| live.0);
+    let lines = stream::iter(opened.last).chain(live).take_until(stopping.come());
+    let body = Body::from_stream(lines.map(|text| Ok::<_, Infallible>(written(text))));
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")], body).into_response())
 }
 

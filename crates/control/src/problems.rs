@@ -54,7 +54,7 @@ fn status(code: &str) -> StatusCode {
             StatusCode::NOT_FOUND
         }
         "wrong_method" => StatusCode::METHOD_NOT_ALLOWED,
-        "server_exists" | "token_exists" | "ambiguous_tool" | "server_disabled" => StatusCode::CONFLICT,
+        "server_exists" | "token_exists" | "ambiguous_tool" | "server_disabled" | "cannot_edit" => StatusCode::CONFLICT,
         "bad_config" => StatusCode::UNPROCESSABLE_ENTITY,
         "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "wrong_content_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -11,8 +11,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use operator::Name;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 /// Longest body of a request, in bytes.
 const LONGEST_BODY: usize = 1024 * 1024;
@@ -30,10 +31,15 @@ impl Stopping {
     }
 }
 
+/// What every request gets.
 #[derive(Clone)]
-struct Shared {
-    parts: ControlParts,
-    stopping: Stopping,
+pub struct Shared {
+    /// What the door was given.
+    pub parts: ControlParts,
+    /// The hub's end.
+    pub stopping: Stopping,
+    /// Held while the config file is changed.
+    pub edits: Arc<Mutex<()>>,
 }
 
 pub fn router(parts: ControlParts, stopping: Stopping) -> Router {
@@ -45,7 +51,7 @@ pub fn router(parts: ControlParts, stopping: Stopping) -> Router {
             Failure::new("wrong_method", "there are only POST /op/NAME and GET /events")
         })
         .layer(middleware::from_fn(at_the_right_door))
-        .with_state(Shared { parts, stopping })
+        .with_state(Shared { parts, stopping, edits: Arc::default() })
 }
 
 /// An agent's token opens nothing here, and no browser has business at a local socket: whoever brings one of these
@@ -72,7 +78,7 @@ async fn operation(
 ) -> Outcome<Response> {
     let name = Name::parse(&name).ok_or_else(|| Failure::new("unknown_operation", "there is no such operation"))?;
     let body = read(&headers, body).await?;
-    let answer = operations::run(name, body, shared.parts, shared.stopping);
+    let answer = operations::run(name, body, shared);
     match tokio::time::timeout(name.limit(), answer).await {
         Ok(answer) => answer,
         Err(_) => {

@@ -100,7 +100,13 @@ pub fn tool_detail(view: &ToolView) -> Option<ToolDetail> {
 }
 
 pub fn change(view: ReloadView) -> ConfigChange {
-    ConfigChange { added: view.added, removed: view.removed, changed: view.changed, problems: view.problems }
+    ConfigChange {
+        added: view.added,
+        removed: view.removed,
+        changed: view.changed,
+        problems: view.problems,
+        warnings: vec![],
+    }
 }
 
 pub fn event(happening: Happening) -> Event {

@@ -11,7 +11,6 @@ pub use attach::{Attach, Attached, Hello};
 use conn::Conn;
 use frame::LineBuf;
 use hub::agent::AgentHandle;
-use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 use tokio::net::{UnixListener, UnixStream};
@@ -68,9 +67,9 @@ async fn client(stream: UnixStream, agents: AgentHandle) {
 /// Talks with one client until it ends.
 async fn converse(source: &Source, out: Rc<Outbox>, agents: AgentHandle) -> io::Result<()> {
     let conn = Conn::new(agents, Rc::clone(&out));
-    let buf = RefCell::new(LineBuf::new(MAX_MESSAGE));
+    let mut buf = LineBuf::new(MAX_MESSAGE);
     let ended = tokio::select! {
-        ended = async { peer::read_lines(source, &mut buf.borrow_mut(), |line| conn.line(line)).await } => ended,
+        ended = peer::read_lines(source, &mut buf, |line| conn.line(line)) => ended,
         () = Rc::clone(&out).writer() => Ok(()),
     };
     conn.leave();

@@ -109,11 +109,11 @@ fn scalar_before(text: &[u8]) -> Option<(&[u8], &[u8])> {
 #[inline]
 pub fn key_is(quoted: &[u8], name: &str) -> bool {
     let Some(inner) = quoted.get(1..quoted.len().saturating_sub(1)) else { return false };
-    // An escape is longer than what it stands for.
-    inner == name.as_bytes()
-        || (inner.len() > name.len()
-            && memchr::memchr(b'\\', inner).is_some()
-            && text(quoted).is_some_and(|key| key == name))
+    // An escape is longer than what it stands for, and none of its spellings is what it stands for.
+    if inner.len() == name.len() {
+        return inner == name.as_bytes() && memchr::memchr(b'\\', inner).is_none();
+    }
+    inner.len() > name.len() && memchr::memchr(b'\\', inner).is_some() && text(quoted).is_some_and(|key| key == name)
 }
 
 /// The values of several keys at once; the last one where a key stands twice.

@@ -124,7 +124,7 @@ fn deeper(depth: usize) -> Scan {
 }
 
 /// A key and its colon; returns where its value begins.
-#[inline]
+#[inline(always)]
 fn key(text: &[u8], start: usize, depth: usize, met: &mut Met, visit: &mut impl Visit) -> Scan {
     if text.get(start) != Some(&b'"') {
         return Err(ScanFault::Syntax);
@@ -140,13 +140,29 @@ fn key(text: &[u8], start: usize, depth: usize, met: &mut Met, visit: &mut impl 
 }
 
 /// The end of the string whose opening quote is just before `at`.
-#[inline]
+#[inline(always)]
 fn string(text: &[u8], at: usize, met: &mut Met) -> Scan {
-    let at = plain_run(text, at, met);
-    if text.get(at) == Some(&b'"') { Ok(at + 1) } else { string_rest(text, at, met) }
+    // Most strings end within their first three words: those are seen to in place.
+    let mut near = at;
+    while near <= at + 16
+        && let Some(word) = text.get(near..near + 8).and_then(|word| <[u8; 8]>::try_from(word).ok())
+    {
+        let stops = stops(u64::from_le_bytes(word), HIGH);
+        if stops != 0 {
+            near += (stops.trailing_zeros() / 8) as usize;
+            if text[near] == b'"' {
+                return Ok(near + 1);
+            }
+            break;
+        }
+        near += 8;
+    }
+    string_rest(text, near, met)
 }
 
-fn string_rest(text: &[u8], mut at: usize, met: &mut Met) -> Scan {
+#[inline(never)]
+fn string_rest(text: &[u8], at: usize, met: &mut Met) -> Scan {
+    let mut at = plain_run(text, at, met);
     loop {
         at = match text.get(at) {
             Some(b'"') => return Ok(at + 1),
@@ -218,12 +234,16 @@ fn plain_run(text: &[u8], mut at: usize, met: &Met) -> usize {
 /// Marks the bytes of a word that end a plain run; the lowest mark is exact, those above it may be false.
 #[inline]
 fn stops(word: u64, stop_high: u64) -> u64 {
+    let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+    control | ends(word) | word & stop_high
+}
+
+/// Marks the quotes and backslashes of a word; the lowest mark is exact, those above it may be false.
+#[inline]
+fn ends(word: u64) -> u64 {
     let quote = word ^ (ONES * b'"' as u64);
     let slash = word ^ (ONES * b'\\' as u64);
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    let quote = quote.wrapping_sub(ONES) & !quote;
-    let slash = slash.wrapping_sub(ONES) & !slash;
-    (control | quote | slash) & HIGH | word & stop_high
+    (quote.wrapping_sub(ONES) & !quote | slash.wrapping_sub(ONES) & !slash) & HIGH
 }
 
 /// Goes over whole blocks without a stop. Folds without an early exit, so that they are vectorised.
@@ -305,15 +325,14 @@ pub(crate) fn skip_string(text: &[u8], at: usize) -> Option<usize> {
         return None;
     }
     let mut at = at + 1;
-    // Most strings are short, and a call of memchr costs as much as a dozen bytes.
-    let near = text.len().min(at + 12);
     loop {
-        while at < near && text[at] != b'"' && text[at] != b'\\' {
-            at += 1;
-        }
-        if at >= near {
-            at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
-        }
+        // Most strings are short, and a call of memchr costs as much as a dozen bytes.
+        let word = text.get(at..at + 8).and_then(|word| <[u8; 8]>::try_from(word).ok());
+        let marks = word.map_or(0, |word| ends(u64::from_le_bytes(word)));
+        at += match marks {
+            0 => memchr::memchr2(b'"', b'\\', text.get(at..)?)?,
+            marks => (marks.trailing_zeros() / 8) as usize,
+        };
         if text[at] == b'"' {
             return Some(at + 1);
         }

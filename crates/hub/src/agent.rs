@@ -152,6 +152,11 @@ pub struct Seat {
 }
 
 impl Seat {
+    /// Does `then` now, or a moment later where servers of this view have just been started for the first time: so that
+    /// what a client is told once and for all says what they are.
+    pub fn when_described(&self, then: impl FnOnce(Description) + 'static) {
+        ask::when_listed(&self.seat, move |seat| then(seat.core.describe(&seat.view)));
+    }
     /// What this client's view consists of, as of now.
     pub fn describe(&self) -> Description {
         self.seat.core.describe(&self.seat.view)

@@ -47,21 +47,27 @@ pub(crate) fn ask(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Rep
 fn list(seat: &Rc<SeatCore>, kind: ListKind, ask: &Ask, reply: Box<dyn Reply>) {
     let cursor = object::get(&ask.params, "cursor").and_then(|raw| object::text(&raw).map(String::from));
     let era = ask.origin.version.era();
-    let core = Rc::clone(&seat.core);
-    let waits = core.unlisted(&seat.view).into_iter().filter(|backend| backend.since().elapsed() < FIRST_LIST).collect::<Vec<_>>();
-    let answer = move |seat: &SeatCore| match core.seen(seat).page(kind, cursor.as_deref(), era) {
-        Ok(body) => Answer::Result { era, body },
-        Err(bad) => Answer::error(-32602, &bad.to_string()),
-    };
+    when_listed(seat, move |seat| {
+        reply.done(match seat.core.seen(seat).page(kind, cursor.as_deref(), era) {
+            Ok(body) => Answer::Result { era, body },
+            Err(bad) => Answer::error(-32602, &bad.to_string()),
+        });
+    });
+}
+
+/// Does `then` now, or when the view's servers that have just been started for the first time have been listed.
+pub(crate) fn when_listed(seat: &Rc<SeatCore>, then: impl FnOnce(&SeatCore) + 'static) {
+    let mut waits = seat.core.unlisted(&seat.view);
+    waits.retain(|backend| backend.since().elapsed() < FIRST_LIST);
     if waits.is_empty() {
-        return reply.done(answer(seat));
+        return then(seat);
     }
     let seat = Rc::clone(seat);
     tokio::task::spawn_local(async move {
         for backend in waits {
             first_list(&backend, backend.since() + FIRST_LIST).await;
         }
-        reply.done(answer(&seat));
+        then(&seat);
     });
 }
 
@@ -172,9 +178,7 @@ fn checked(seat: &Rc<SeatCore>, ticket: u64, call: Call, judged: Judged) {
         Judged::Unfit(problems) => {
             (Code::InvalidArguments, "The arguments do not match the tool's schema.".to_owned(), problems)
         }
-        Judged::Costly => {
-            (Code::InvalidArguments, String::new(), Unfit::Costly.into_problems())
-        }
+        Judged::Costly => (Code::InvalidArguments, String::new(), Unfit::Costly.into_problems()),
         Judged::NoSchema(fault) => {
             (Code::Quarantined, format!("The tool's input schema cannot be used: {fault}."), Vec::new())
         }
@@ -315,7 +319,12 @@ fn other(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, rece
 fn is_protocol(method: &str) -> bool {
     matches!(
         method,
-        "initialize" | "server/discover" | "ping" | "logging/setLevel" | "subscriptions/listen" | "resources/subscribe"
+        "initialize"
+            | "server/discover"
+            | "ping"
+            | "logging/setLevel"
+            | "subscriptions/listen"
+            | "resources/subscribe"
             | "resources/unsubscribe"
     ) || method.starts_with("tasks/")
 }

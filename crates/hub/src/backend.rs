@@ -145,7 +145,8 @@ impl Backend {
     }
 
     fn put_up(self: &Rc<Self>, read: Read) {
-        let entries = |list: Vec<_>| list.into_iter().map(|read| Rc::new(Entry { backend: Rc::clone(self), read })).collect();
+        let entries =
+            |list: Vec<_>| list.into_iter().map(|read| Rc::new(Entry { backend: Rc::clone(self), read })).collect();
         let shelf = Shelf {
             tools: read.tools.into_iter().map(|read| Rc::new(ToolEntry::new(Rc::clone(self), read))).collect(),
             prompts: entries(read.prompts),
@@ -188,10 +189,9 @@ impl Watcher for Watch {
         }
     }
     fn log(&self, level: Level, params: &Bytes) {
-        if let Some(backend) = self.0.upgrade() {
-            if let Some(core) = backend.core.upgrade() {
-                core.logged(&backend, level, params);
-            }
+        let backend = self.0.upgrade();
+        if let Some((backend, core)) = backend.and_then(|it| Some((Rc::clone(&it), it.core.upgrade()?))) {
+            core.logged(&backend, level, params);
         }
     }
 }

@@ -9,8 +9,8 @@ pub use pages::{BadCursor, Pages};
 
 use crate::agent::View;
 use crate::backend::Backend;
-use bytes::Bytes;
 use crate::record::Audit;
+use bytes::Bytes;
 use contract::outcome::Output;
 use contract::schema::Compiled;
 use frame::Era;

@@ -40,8 +40,7 @@ impl<T> Default for Lanes<T> {
 impl<T> Lanes<T> {
     /// Takes the lane, or a place in its queue.
     pub fn enter(&mut self, lane: &Rc<str>, call: impl FnOnce() -> T) -> Entered {
-        let lane =
-            self.lanes.entry(Rc::clone(lane)).or_insert_with(|| Lane { busy: false, queue: VecDeque::new() });
+        let lane = self.lanes.entry(Rc::clone(lane)).or_insert_with(|| Lane { busy: false, queue: VecDeque::new() });
         if !lane.busy {
             lane.busy = true;
             return Entered::Now;

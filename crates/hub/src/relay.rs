@@ -5,9 +5,9 @@ use crate::agent::{Identity, Notice, Notices, View};
 use crate::backend::{Backend, Rules, Watch};
 use crate::catalog::ToolEntry;
 use crate::config::{self, Config, ServerConfig};
-use crate::prepared::{self, Prepared};
 use crate::core::Core;
 use crate::operate::{CallView, Event, Operation, Refusal, ReloadView, ServerAction, ServerView, Status};
+use crate::prepared::{self, Prepared};
 use crate::record::{Audit, recall};
 use crate::views;
 use bytes::Bytes;
@@ -193,8 +193,10 @@ impl Relay {
             },
             Operation::Tools(server, tell) => {
                 let catalog = self.core.catalog(&View::All);
-                let of_server = |tool: &&Rc<ToolEntry>| server.as_deref().is_none_or(|key| key == &**tool.backend.key());
-                let mut tools: Vec<_> = catalog.tools().filter(|tool| of_server(tool)).map(|tool| views::tool(tool)).collect();
+                let of_server =
+                    |tool: &&Rc<ToolEntry>| server.as_deref().is_none_or(|key| key == &**tool.backend.key());
+                let mut tools: Vec<_> =
+                    catalog.tools().filter(|tool| of_server(tool)).map(|tool| views::tool(tool)).collect();
                 tools.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
                 drop(tell.send(tools));
             }
@@ -225,7 +227,8 @@ impl Relay {
         let identity = Identity { name: "operator".into(), unverified: false, transport: "operator" };
         let Ok(seat) = self.core.agents().join(identity, View::All, Rc::new(Deaf)) else { return };
         let params = format!("{{\"name\":{},\"arguments\":{arguments}}}", object::quote(tool));
-        if frame::Frame::parse(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{params}}}").into()).is_err() {
+        if frame::Frame::parse(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{params}}}").into()).is_err()
+        {
             let message = "the arguments are not one JSON text".to_owned();
             let next = Some("give a JSON object, e.g. '{\"text\":\"hello\"}'".into());
             drop(tell.send(Err(Refusal { code: "bad_arguments".into(), message, next })));
@@ -237,7 +240,8 @@ impl Relay {
             capabilities: Bytes::from_static(b"{}"),
             level: Cell::new(Some(Level::Emergency)),
         };
-        let ask = Ask { method: "tools/call".into(), params: params.into(), origin: Rc::new(origin), wants_progress: false };
+        let ask =
+            Ask { method: "tools/call".into(), params: params.into(), origin: Rc::new(origin), wants_progress: false };
         let (end, ended) = oneshot::channel();
         let ticket = seat.ask(ask, Box::new(Once(end)));
         tokio::task::spawn_local(async move {
@@ -257,7 +261,8 @@ impl Relay {
     /// Waits for running calls for a while, then stops all servers. Doors must be closed before.
     pub async fn wind_down(&self) {
         let deadline = Instant::now() + DRAIN;
-        let busy = || self.core.backends().iter().any(|backend| backend.server().is_some_and(|server| server.load().0 > 0));
+        let busy =
+            || self.core.backends().iter().any(|backend| backend.server().is_some_and(|server| server.load().0 > 0));
         while busy() && Instant::now() < deadline {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

@@ -107,7 +107,10 @@ impl Run {
             return;
         }
         if !durable {
-            return self.refuse(Code::AuditUnavailable, "the audit log cannot be written, so nothing that may change something is run");
+            return self.refuse(
+                Code::AuditUnavailable,
+                "the audit log cannot be written, so nothing that may change something is run",
+            );
         }
         let Some(lane) = &self.lane else { return self.send() };
         self.phase.set(Phase::Lane);

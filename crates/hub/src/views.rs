@@ -2,9 +2,9 @@
 
 use crate::agent::{Description, SeatCore, View};
 use crate::backend::Backend;
+use crate::catalog::ToolEntry;
 use crate::core::{declares, instructions};
 use crate::operate::{ClientView, ServerDetail, ServerView, ToolView};
-use crate::catalog::ToolEntry;
 use frame::object;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
@@ -27,10 +27,8 @@ pub(crate) fn describe(view: &View, listings: &[(Rc<str>, Rc<Listing>)], version
     if let (View::Server(_), [(_, listing)]) = (view, listings) {
         return alone(listing, capabilities);
     }
-    let texts: Vec<String> = listings
-        .iter()
-        .filter_map(|(key, listing)| Some(format!("## {key}\n{}", instructions(listing)?)))
-        .collect();
+    let texts: Vec<String> =
+        listings.iter().filter_map(|(key, listing)| Some(format!("## {key}\n{}", instructions(listing)?))).collect();
     Description {
         capabilities: format!("{{{}}}", capabilities.join(",")),
         instructions: (!texts.is_empty()).then(|| texts.join("\n\n")),
@@ -77,9 +75,9 @@ pub(crate) fn server(backend: &Backend) -> ServerView {
     };
     if let Some(server) = backend.server() {
         let (state, reason, since) = server.state();
+        let halted = (state == State::Halted).then(|| "by a person; start it with `callgate server start`".to_owned());
         view.state = match state {
-            State::Stopped => "stopped",
-            State::Halted => "halted",
+            State::Stopped | State::Halted => "stopped",
             State::Starting { installs: true } => "installing",
             State::Starting { installs: false } => "starting",
             State::Ready => "ready",
@@ -87,7 +85,7 @@ pub(crate) fn server(backend: &Backend) -> ServerView {
             State::Unusable => "unusable",
         }
         .into();
-        view.reason = reason.map(|reason| contract::visible::escape(&reason).into_owned());
+        view.reason = reason.or(halted).map(|reason| contract::visible::escape(&reason).into_owned());
         view.pid = server.pid();
         view.version = server.version().map(|version| version.as_str().into());
         view.since_ms = millis(since);

@@ -29,7 +29,8 @@ fn pasted(from: impl Read) -> Result<String, Fault> {
 
 fn typed(args: &Add) -> String {
     let mut entry = Map::new();
-    let pairs = |pairs: &[(String, String)]| Value::Object(pairs.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect());
+    let pairs =
+        |pairs: &[(String, String)]| Value::Object(pairs.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect());
     if let Some((command, rest)) = args.command.split_first() {
         entry.insert("command".into(), command.clone().into());
         if !rest.is_empty() {
@@ -67,8 +68,14 @@ mod tests {
     #[test]
     fn typed_entries() {
         check(&["a", "--", "npx", "-y", "b c"], r#"{"command":"npx","args":["-y","b c"]}"#);
-        check(&["a", "--env", "K=v=w", "--cwd", "/x", "--", "run"], r#"{"command":"run","env":{"K":"v=w"},"cwd":"/x"}"#);
-        check(&["a", "--url", "http://h/mcp", "--header", "A=Bearer x"], r#"{"url":"http://h/mcp","headers":{"A":"Bearer x"}}"#);
+        check(
+            &["a", "--env", "K=v=w", "--cwd", "/x", "--", "run"],
+            r#"{"command":"run","env":{"K":"v=w"},"cwd":"/x"}"#,
+        );
+        check(
+            &["a", "--url", "http://h/mcp", "--header", "A=Bearer x"],
+            r#"{"url":"http://h/mcp","headers":{"A":"Bearer x"}}"#,
+        );
     }
 
     #[test]

@@ -4,10 +4,10 @@ use super::fault::{Exit, Fault};
 use super::out::Out;
 use crate::args::LogRange;
 use crate::show;
+use operator::ClientError;
 use operator::client::blocking::Client;
 use operator::op;
 use operator::words::{LogFilter, LogLine, ServerLogs, Tail};
-use operator::ClientError;
 
 /// The hub's own log.
 pub fn hub(range: LogRange, hub: &Client, out: &Out) -> Result<Exit, Fault> {

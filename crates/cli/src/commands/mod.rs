@@ -11,9 +11,6 @@ mod server;
 mod stop;
 mod tool;
 
-#[cfg(test)]
-mod tests;
-
 use crate::args::{Cli, Command, Globals, Token};
 use crate::{serve, show, stdio};
 use clap::Parser;
@@ -29,8 +26,8 @@ use std::process::ExitCode;
 const FIRST_STEPS: &str = "\
 Callgate: one local hub in front of all your MCP servers.
 
-  callgate server add NAME -- COMMAND ARGS…   configure a server, once for every host
   callgate serve                              run the hub
+  callgate server add NAME -- COMMAND ARGS…   configure a server, once for every host
   callgate status                             see what runs, and who is attached
 
 A host launches:  callgate stdio
@@ -94,7 +91,9 @@ fn token(command: Token, hub: &Client, out: &Out) -> Result<Exit, Fault> {
         }
         Token::Remove(args) => {
             let removed = hub.call::<op::TokenRemove>(&TokenName { name: args.name })?;
-            out.document(&removed, |_| format!("The token of {} is worthless now.\n", operator::visible::escape(&removed.name)))
+            out.document(&removed, |_| {
+                format!("The token of {} is worthless now.\n", operator::visible::escape(&removed.name))
+            })
         }
     }
 }

@@ -55,7 +55,10 @@ impl Out {
     /// Writes text as it is, at once.
     pub fn text(&self, text: &str) -> Result<(), Fault> {
         let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|cause| Fault::io("cannot write to stdout", cause))
+        stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush())
+            .map_err(|cause| Fault::io("cannot write to stdout", cause))
     }
 
     /// A word beside the result, for people only.

@@ -24,7 +24,7 @@ pub fn server(command: Server, hub: &Client, out: &Out) -> Result<Exit, Fault> {
         }
         Server::Add(args) => {
             let change = hub.call::<op::ServerAdd>(&add::entry(args)?)?;
-            out.document(&change, |screen| show::change(&change, screen))
+            changed(&change, out)
         }
         Server::Remove(args) => change::<op::ServerRemove>(args.name, hub, out),
         Server::Enable(args) => change::<op::ServerEnable>(args.name, hub, out),
@@ -40,8 +40,12 @@ fn change<O>(name: String, hub: &Client, out: &Out) -> Result<Exit, Fault>
 where
     O: Document<Input = ServerName, Output = ConfigChange>,
 {
-    let change = hub.call::<O>(&ServerName { name })?;
-    out.document(&change, |screen| show::change(&change, screen))
+    changed(&hub.call::<O>(&ServerName { name })?, out)
+}
+
+fn changed(change: &ConfigChange, out: &Out) -> Result<Exit, Fault> {
+    out.document(change, |screen| show::change(change, screen))?;
+    Ok(if change.problems.is_empty() { Exit::Done } else { Exit::Usage })
 }
 
 fn act<O>(name: String, hub: &Client, out: &Out) -> Result<Exit, Fault>

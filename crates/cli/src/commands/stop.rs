@@ -27,7 +27,8 @@ struct Watch(rustix::fd::OwnedFd);
 impl Watch {
     fn new(_: &Client, pid: u32) -> Result<Watch, Fault> {
         use rustix::process::{Pid, PidfdFlags, pidfd_open};
-        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(|| Fault::Usage("the hub has no pid".into()))?;
+        let pid =
+            i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(|| Fault::Usage("the hub has no pid".into()))?;
         pidfd_open(pid, PidfdFlags::empty()).map(Watch).map_err(|cause| Fault::io("cannot watch the hub", cause.into()))
     }
 

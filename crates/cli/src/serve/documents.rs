@@ -23,12 +23,19 @@ pub(super) fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
 }
 
+/// A person stopped the hub: adapters that are running now do not start another one.
+pub(super) fn mark_stopped(places: &Places) {
+    if let Err(error) = write(&places.run.join("stopped"), "") {
+        tracing::warn!(%error, "the stop could not be marked");
+    }
+}
+
 /// The agents' default token; made at the first start.
 pub(super) fn token(path: &Path) -> io::Result<String> {
-    if let Ok(text) = std::fs::read_to_string(path) {
-        if text.trim().len() >= 32 {
-            return Ok(text.trim().to_owned());
-        }
+    if let Ok(text) = std::fs::read_to_string(path)
+        && text.trim().len() >= 32
+    {
+        return Ok(text.trim().to_owned());
     }
     let token = hub::tokens::secret().ok_or_else(|| io::Error::other("the system has no randomness"))?;
     write(path, &format!("{token}\n"))?;

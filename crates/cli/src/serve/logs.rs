@@ -1,30 +1,42 @@
 //! The hub's own log as JSON lines in a bounded file, and both kinds of logs for the person's door.
 
-use control::{LogLines, LogOf, LogSource};
+use control::{Live, LogLines, LogOf, LogSource};
 use operator::words::Tail;
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::fmt::MakeWriter;
 use upstream::logs::file::Rotating;
-use upstream::logs::{HUB_LOG, Logs};
+use upstream::logs::{HUB_LOG, Line, Logs};
 
 /// Lines that a live reader may lag behind.
 const LAG: usize = 256;
+/// Lines that are kept for whoever begins to follow.
+const RECENT: usize = 1000;
 
-/// The live end of the hub's own log.
-static LIVE: Mutex<Option<broadcast::Sender<Arc<str>>>> = Mutex::new(None);
+/// The end of the hub's own log. Of the process, as the subscriber of `tracing` is.
+static RECENT_LINES: Mutex<Option<Recent>> = Mutex::new(None);
+
+/// The last lines, and where the next ones are told.
+struct Recent {
+    lines: VecDeque<Arc<str>>,
+    live: broadcast::Sender<Arc<str>>,
+}
+
+fn recent() -> MutexGuard<'static, Option<Recent>> {
+    RECENT_LINES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Begins the hub's log; it ends when the guard is dropped.
 pub(super) fn begin(file: Rotating) -> WorkerGuard {
-    let (live, _) = broadcast::channel(LAG);
-    *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(live.clone());
+    *recent() = Some(Recent { lines: VecDeque::new(), live: broadcast::channel(LAG).0 });
     let (pen, guard) = tracing_appender::non_blocking(file);
     let level = std::env::var("CALLGATE_LOG").unwrap_or_else(|_| "info".into());
     let filter = tracing_subscriber::EnvFilter::try_new(level).unwrap_or_else(|_| "info".into());
-    let subscriber = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(Both { pen, live }).finish();
+    let subscriber = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(Both { pen }).finish();
     // Refused only where a test of this process has one already.
     let _ = tracing::subscriber::set_global_default(subscriber);
     guard
@@ -32,7 +44,6 @@ pub(super) fn begin(file: Rotating) -> WorkerGuard {
 
 struct Both {
     pen: tracing_appender::non_blocking::NonBlocking,
-    live: broadcast::Sender<Arc<str>>,
 }
 
 /// One event on its way to the file and to whoever follows.
@@ -62,7 +73,27 @@ impl Drop for Page<'_> {
     fn drop(&mut self) {
         // A full disk must not stop the hub; the worker counts what it drops.
         let _ = self.both.pen.clone().write_all(&self.text);
-        let _ = self.both.live.send(String::from_utf8_lossy(&self.text).trim_end().into());
+        if let Some(recent) = &mut *recent() {
+            recent.add(String::from_utf8_lossy(&self.text).trim_end().into());
+        }
+    }
+}
+
+impl Recent {
+    fn add(&mut self, line: Arc<str>) {
+        if self.lines.len() == RECENT {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(Arc::clone(&line));
+        // Nobody may be listening.
+        let _ = self.live.send(line);
+    }
+
+    /// Both at one moment, so that nothing is missing or doubled between them.
+    fn follow(&self, lines: usize) -> LogLines {
+        let last =
+            self.lines.iter().skip(self.lines.len().saturating_sub(lines)).map(|line| line.to_string()).collect();
+        LogLines { last, live: Some(Live::of(self.live.subscribe(), |line| line.to_string())) }
     }
 }
 
@@ -76,48 +107,73 @@ impl Reading {
     pub(super) fn new(servers: Logs, folder: &Path) -> Reading {
         Reading { servers, hub: folder.join(format!("{HUB_LOG}.log")) }
     }
+
+    /// The last lines of the hub's own files, those of earlier runs too.
+    fn read_back(&self, lines: usize) -> io::Result<Vec<String>> {
+        let mut last = VecDeque::new();
+        for file in [self.hub.clone(), self.hub.with_extension("log.1")] {
+            let text = match std::fs::read(&file) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                Err(error) => return Err(error),
+            };
+            for line in String::from_utf8_lossy(&text).lines().rev() {
+                if last.len() == lines {
+                    return Ok(last.into());
+                }
+                last.push_front(line.to_owned());
+            }
+        }
+        Ok(last.into())
+    }
 }
 
 impl LogSource for Reading {
     fn open(&self, of: &LogOf, lines: usize, tail: Tail) -> io::Result<LogLines> {
-        match of {
-            LogOf::Hub => {
-                let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(broadcast::Sender::subscribe);
-                let text = std::fs::read_to_string(&self.hub)?;
-                let all: Vec<&str> = text.lines().collect();
-                let last = all.iter().skip(all.len().saturating_sub(lines)).map(|line| (*line).to_owned()).collect();
-                Ok(LogLines { last, live: live.filter(|_| tail == Tail::Follow) })
+        match (of, tail) {
+            (LogOf::Hub, Tail::Last) => Ok(LogLines { last: self.read_back(lines)?, live: None }),
+            (LogOf::Hub, Tail::Follow) => Ok(match &*recent() {
+                Some(recent) => recent.follow(lines),
+                None => LogLines { last: self.read_back(lines)?, live: None },
+            }),
+            (LogOf::Server(name), Tail::Last) => {
+                Ok(LogLines { last: self.servers.server(name).read_back(lines)?, live: None })
             }
-            LogOf::Server(name) => {
-                let log = self.servers.server(name);
-                if tail == Tail::Follow {
-                    let (last, live) = log.follow(lines);
-                    let last = last.iter().map(upstream::logs::Line::shown).collect();
-                    return Ok(LogLines { last, live: Some(relabel(live)) });
-                }
-                Ok(LogLines { last: log.read_back(lines)?, live: None })
+            (LogOf::Server(name), Tail::Follow) => {
+                let (last, live) = self.servers.server(name).follow(lines);
+                let last = last.iter().map(Line::shown).collect();
+                Ok(LogLines { last, live: Some(Live::of(live, Line::shown)) })
             }
         }
     }
 }
 
-/// The live lines of a server as text. The thread ends with the server's log or when nobody listens any more.
-fn relabel(mut live: broadcast::Receiver<upstream::logs::Line>) -> broadcast::Receiver<Arc<str>> {
-    let (tell, told) = broadcast::channel(LAG);
-    tokio::runtime::Handle::current().spawn(async move {
-        loop {
-            match live.recv().await {
-                Ok(line) if tell.send(line.shown().into()).is_err() => return,
-                Ok(_) => {}
-                Err(broadcast::error::RecvError::Lagged(missed)) => {
-                    let text = format!("({missed} lines were missed)");
-                    if tell.send(text.into()).is_err() {
-                        return;
-                    }
-                }
-                Err(broadcast::error::RecvError::Closed) => return,
-            }
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn the_last_lines_come_from_both_files_in_order() {
+        let home = tempfile::tempdir().unwrap();
+        let logs = Logs::open(&home.path().join("servers")).unwrap();
+        let reading = Reading::new(logs, home.path());
+        let read = |lines| reading.open(&LogOf::Hub, lines, Tail::Last).unwrap().last;
+        assert!(read(3).is_empty());
+        std::fs::write(home.path().join(format!("{HUB_LOG}.log")), b"c\nd \xff\n").unwrap();
+        std::fs::write(home.path().join(format!("{HUB_LOG}.log.1")), "a\nb\n").unwrap();
+        assert_eq!(read(3), ["b", "c", "d \u{fffd}"]);
+        assert_eq!(read(1), ["d \u{fffd}"]);
+        assert_eq!(read(9).len(), 4);
+    }
+
+    #[test]
+    fn following_begins_where_the_last_lines_end() {
+        let mut recent = Recent { lines: VecDeque::new(), live: broadcast::channel(LAG).0 };
+        for n in 0..RECENT + 2 {
+            recent.add(n.to_string().into());
         }
-    });
-    told
+        assert_eq!(recent.lines.len(), RECENT);
+        assert_eq!(recent.follow(2).last, [RECENT.to_string(), (RECENT + 1).to_string()]);
+    }
 }

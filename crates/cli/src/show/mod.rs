@@ -15,5 +15,3 @@ pub mod when;
 
 #[cfg(test)]
 mod tests;
-
-pub use screen::{Ink, Screen};

@@ -8,10 +8,16 @@ use serde_json::Value;
 
 /// What the tool, the server or the hub answered.
 pub fn result(result: &CallResult, screen: &Screen) -> String {
-    let Ok(body) = serde_json::from_str::<Value>(result.body.get()) else { return json::pretty(result.body.get()) + "\n" };
+    let Ok(body) = serde_json::from_str::<Value>(result.body.get()) else {
+        return json::pretty(result.body.get()) + "\n";
+    };
     if result.outcome == CallOutcome::RpcError {
         let message = body["message"].as_str().unwrap_or_default();
-        return format!("{} {}\n", screen.paint(Ink::Bad, &format!("error {}", body["code"])), escape_lines(message));
+        return format!(
+            "{} {}\n",
+            screen.paint(Ink::Bad, &format!("error {}", escape(&body["code"].to_string()))),
+            escape_lines(message)
+        );
     }
     let blocks = body["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut out = String::new();

@@ -86,7 +86,11 @@ pub fn detail(detail: &ServerDetail, screen: &Screen) -> String {
     fields.some("reason", server.reason.as_deref());
     fields.put("launch", &detail.launch.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
     fields.some("program", detail.program.as_deref());
-    let over = [Some(server.transport.as_str().to_owned()), server.version.clone(), server.pid.map(|pid| format!("pid {pid}"))];
+    let over = [
+        Some(server.transport.as_str().to_owned()),
+        server.version.clone(),
+        server.pid.map(|pid| format!("pid {pid}")),
+    ];
     fields.put("over", &over.into_iter().flatten().collect::<Vec<_>>().join(" · "));
     fields.put("catalog", &catalog(server));
     fields.put("calls", &format!("{} running, {} waiting", detail.running, detail.queued));
@@ -151,11 +155,24 @@ impl Fields<'_> {
 
 /// What a change of the config did.
 pub fn change(change: &ConfigChange, screen: &Screen) -> String {
-    let rows = [("added", Ink::Good, &change.added), ("removed", Ink::Warm, &change.removed), ("changed", Ink::Warm, &change.changed)];
+    let rows = [
+        ("added", Ink::Good, &change.added),
+        ("removed", Ink::Warm, &change.removed),
+        ("changed", Ink::Warm, &change.changed),
+    ];
     let mut out = String::new();
     for (word, ink, names) in rows {
         for name in names {
             out.push_str(&format!("{} {}\n", screen.paint(ink, word), screen.paint(Ink::Bold, &escape(name))));
+        }
+    }
+    for warning in &change.warnings {
+        out.push_str(&format!("{} {}\n", screen.paint(Ink::Warm, "warning"), escape(warning)));
+    }
+    if !change.problems.is_empty() {
+        out.push_str(&format!("{}\n", screen.paint(Ink::Bad, "Written, but the config as a whole is not applied:")));
+        for problem in &change.problems {
+            out.push_str(&format!("  {}\n", escape(problem)));
         }
     }
     if out.is_empty() { "Nothing changed.\n".into() } else { out }

@@ -108,8 +108,9 @@ impl Table {
     }
 
     fn drop_empty_columns(&mut self) {
-        let used: Vec<bool> =
-            (0..self.heads.len()).map(|at| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty()))).collect();
+        let used: Vec<bool> = (0..self.heads.len())
+            .map(|at| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty())))
+            .collect();
         retain(&mut self.heads, &used);
         for row in &mut self.rows {
             retain(row, &used);

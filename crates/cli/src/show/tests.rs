@@ -1,8 +1,8 @@
 //! How it looks: with and without a terminal, long, hostile, empty and many.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::screen::{Colour, columns};
-use super::{Screen, config, logs, result, servers, status, tokens, tools};
+use super::screen::{Colour, Screen, columns};
+use super::{config, logs, result, servers, status, tokens, tools};
 use operator::visible::Hidden;
 use operator::words::*;
 
@@ -96,7 +96,8 @@ fn colour_is_only_where_it_is_wanted() {
 
 #[test]
 fn nothing_of_a_server_acts_on_the_terminal() {
-    let hostile = Server { reason: Some(HOSTILE.into()), version: Some(HOSTILE.into()), ..server(HOSTILE, ServerState::Ready) };
+    let hostile =
+        Server { reason: Some(HOSTILE.into()), version: Some(HOSTILE.into()), ..server(HOSTILE, ServerState::Ready) };
     let texts = || vec![HOSTILE.to_owned()];
     let detail = ServerDetail {
         server: hostile.clone(),
@@ -128,7 +129,8 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         {"type": "resource_link", "uri": HOSTILE}, {"type": "resource", "resource": {"uri": HOSTILE}},
         {"type": "resource", "resource": {"uri": "x", "text": HOSTILE}}, {"type": HOSTILE},
     ]});
-    let answer = |outcome, body: &serde_json::Value| CallResult { outcome, body: Raw::parse(&body.to_string()).unwrap() };
+    let answer =
+        |outcome, body: &serde_json::Value| CallResult { outcome, body: Raw::parse(&body.to_string()).unwrap() };
     let error = serde_json::json!({"code": HOSTILE, "message": HOSTILE});
     let structure = serde_json::json!({"structuredContent": {HOSTILE: HOSTILE}});
     let host = Attached {
@@ -150,9 +152,18 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         hosts: vec![host],
         audit: HOSTILE.into(),
     };
-    let problem = ConfigProblem { file: HOSTILE.into(), line: 1, column: 1, key: HOSTILE.into(), message: HOSTILE.into(), server: None };
-    let report = ConfigReport { file: HOSTILE.into(), servers: texts(), errors: vec![problem.clone()], warnings: vec![problem] };
-    let change = ConfigChange { added: texts(), removed: texts(), changed: texts(), problems: texts() };
+    let problem = ConfigProblem {
+        file: HOSTILE.into(),
+        line: 1,
+        column: 1,
+        key: HOSTILE.into(),
+        message: HOSTILE.into(),
+        server: None,
+    };
+    let report =
+        ConfigReport { file: HOSTILE.into(), servers: texts(), errors: vec![problem.clone()], warnings: vec![problem] };
+    let change =
+        ConfigChange { added: texts(), removed: texts(), changed: texts(), problems: texts(), warnings: texts() };
     for screen in [PIPE, terminal(60)] {
         check_clean(&servers::list(std::slice::from_ref(&hostile), &screen));
         check_clean(&servers::acted(&hostile, &screen));
@@ -287,7 +298,8 @@ fn tools_and_results() {
         unusable: None,
     };
     let add = tool("notes__add", Effect::Write, Some("Adds a note.\nSecond line."));
-    let broken = Tool { unusable: Some("its pattern cannot be compiled".into()), ..tool("notes__x", Effect::Read, None) };
+    let broken =
+        Tool { unusable: Some("its pattern cannot be compiled".into()), ..tool("notes__x", Effect::Read, None) };
     let expect = "\
 NAME        EFFECT  DESCRIPTION
 notes__add  write   Adds a note.
@@ -315,7 +327,11 @@ notes__add  write
     };
     use CallOutcome::*;
     check(Done, r#"{"content":[{"type":"text","text":"a\nb"},{"type":"text","text":"c\n"}]}"#, "a\nb\nc\n");
-    check(Done, r#"{"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]}"#, "[image image/png, 3 bytes]\n");
+    check(
+        Done,
+        r#"{"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]}"#,
+        "[image image/png, 3 bytes]\n",
+    );
     check(Done, r#"{"content":[],"structuredContent":{"a":1}}"#, "{\n  \"a\": 1\n}\n");
     check(Done, r#"{"content":[]}"#, "The tool answered nothing.\n");
     check(RpcError, r#"{"code":-32602,"message":"no such thing"}"#, "error -32602 no such thing\n");
@@ -351,7 +367,10 @@ fn problems_of_the_config() {
     let bad = ConfigReport {
         file: "/c/callgate.jsonc".into(),
         servers: vec![],
-        errors: vec![problem(2, "mcpServers.a.argz", "unknown key; did you mean `args`?"), problem(0, "", "cannot be read")],
+        errors: vec![
+            problem(2, "mcpServers.a.argz", "unknown key; did you mean `args`?"),
+            problem(0, "", "cannot be read"),
+        ],
         warnings: vec![problem(9, "mcpServers.a.autoApprove", "never honoured")],
     };
     let expect = "\

@@ -12,7 +12,10 @@ pub fn list(tokens: &[Token], screen: &Screen) -> String {
     }
     let mut table = Table::new(&["NAME", "MADE"]);
     for token in tokens {
-        table.row([Cell::new(Ink::Bold, &token.name), Cell::new(Ink::Faint, &when::ago(token.created_ms, screen.now_ms))]);
+        table.row([
+            Cell::new(Ink::Bold, &token.name),
+            Cell::new(Ink::Faint, &when::ago(token.created_ms, screen.now_ms)),
+        ]);
     }
     table.draw(screen, 0)
 }

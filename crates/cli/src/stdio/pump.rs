@@ -118,10 +118,10 @@ impl<'a> Pump<'a> {
         if heard[1].intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
             return Ok(Some(End::HostLeft));
         }
-        if heard.get(2).is_some_and(|flags| !flags.is_empty()) {
-            if let Some(refused) = self.hear_hub() {
-                return Ok(Some(End::Refused(refused)));
-            }
+        if heard.get(2).is_some_and(|flags| !flags.is_empty())
+            && let Some(refused) = self.hear_hub()
+        {
+            return Ok(Some(End::Refused(refused)));
         }
         if !heard[0].is_empty() && !self.hear_host(host_in)? {
             self.settle(host_out)?;

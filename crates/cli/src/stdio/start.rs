@@ -33,10 +33,14 @@ pub fn reach(places: &Places, launched: SystemTime) -> Result<UnixStream, String
     let (mut ladder, mut step) = Ladder::new(facts(places, launched));
     // Held until a hub answers, so that nobody else starts a second one meanwhile.
     let mut lock: Option<File> = None;
+    let mut found = None;
     loop {
         let event = match step {
             Step::Connect => match connect(places) {
-                Ok(stream) => return Ok(stream),
+                Ok(stream) => {
+                    found = Some(stream);
+                    Event::Connected
+                }
                 Err(_) => Event::Refused,
             },
             Step::Lock => match take_lock(&places.run.join("start.lock"), deadline, places) {
@@ -53,10 +57,11 @@ pub fn reach(places: &Places, launched: SystemTime) -> Result<UnixStream, String
                 pause(PAUSE);
                 Event::Started
             }
-            Step::Done => Event::Refused,
+            Step::Done => return found.ok_or_else(|| "the connection was lost".into()),
             Step::GiveUp(why) => return Err(why),
         };
-        let event = if Instant::now() > deadline { Event::TooLate } else { event };
+        let is_late = Instant::now() > deadline && event != Event::Connected;
+        let event = if is_late { Event::TooLate } else { event };
         step = ladder.next(event);
         let _ = &lock;
     }

@@ -1,8 +1,10 @@
 //! A home, and in it the real door of a hub that only pretends.
 
-use control::{ControlParts, Door, LogLines, LogOf, LogSource};
+use control::{ControlParts, Door, Live, LogLines, LogOf, LogSource};
 use hub::config::Places;
-use hub::operate::{CallView, Operation, OperatorHandle, Refusal, ReloadView, ServerDetail, ServerView, Status, ToolView};
+use hub::operate::{
+    CallView, Operation, OperatorHandle, Refusal, ReloadView, ServerDetail, ServerView, Status, ToolView,
+};
 use hub::tokens::Tokens;
 use operator::words::Tail;
 use std::io::Write;
@@ -229,7 +231,7 @@ struct Logs(broadcast::Sender<Arc<str>>);
 
 impl LogSource for Logs {
     fn open(&self, _: &LogOf, _: usize, tail: Tail) -> std::io::Result<LogLines> {
-        let live = (tail == Tail::Follow).then(|| self.0.subscribe());
+        let live = (tail == Tail::Follow).then(|| Live::of(self.0.subscribe(), |line| line.to_string()));
         Ok(LogLines { last: vec!["last \u{202e}\u{1b}[31m".into()], live })
     }
 }

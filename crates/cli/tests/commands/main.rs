@@ -1,5 +1,11 @@
 //! The binary as a person or a script runs it: in a home of its own, without a hub or with the real door around a fake one.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests start programs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests start programs"
+)]
 
 mod fake;
 
@@ -33,7 +39,9 @@ fn wrong_usage_is_2() {
 #[test]
 fn without_a_hub_3_and_the_cure_in_one_line() {
     let home = Home::new();
-    for line in ["status", "stop", "server list", "server add x -- y", "tool call x {}", "token list", "logs", "logs -f"] {
+    for line in
+        ["status", "stop", "server list", "server add x -- y", "tool call x {}", "token list", "logs", "logs -f"]
+    {
         let run = home.run(&line.split(' ').collect::<Vec<_>>());
         assert_eq!((run.code, run.out.as_str()), (3, ""), "{line}");
         assert_eq!(run.err, "callgate: no hub is running; next:  callgate serve\n");
@@ -181,4 +189,26 @@ fn a_token_goes_alone_to_stdout() {
     assert_eq!(home.run(&["token", "add", "a b"]).code, 2);
     assert_eq!(home.run(&["token", "remove", "ci"]).code, 0);
     assert_eq!(home.run(&["token", "remove", "ci"]).code, 1);
+}
+
+#[test]
+fn servers_are_added_as_typed_or_pasted() {
+    let home = Home::with_hub();
+    let text = || std::fs::read_to_string(home.path().join("callgate.jsonc")).unwrap();
+    let run = home.run(&["server", "add", "notes", "--env", "K=v", "--", "npx", "-y", "notes mcp"]);
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, "added notes\n", ""));
+    let config: Value = serde_json::from_str(&home.run(&["config", "check", "--json"]).out).unwrap();
+    assert_eq!(config["servers"][0], "notes");
+    assert!(text().contains("\"notes mcp\"") && text().contains("\"K\": \"v\""), "{}", text());
+    let block = b"{ // pasted\n \"mcpServers\": {\"a\": {\"command\": \"x\"}, \"b\": {\"url\": \"http://h/mcp\"},} }";
+    assert_eq!(home.run_with(&["server", "add", "--json-entry"], block).out, "added a\nadded b\n");
+    assert_eq!(home.run_with(&["server", "add", "c", "--json-entry"], b"{\"command\": \"x\"}").out, "added c\n");
+    let run = home.run(&["server", "add", "notes", "--url", "http://h/mcp"]);
+    assert_eq!(run.err, "callgate: there is a server named notes already; next:  callgate server list\n");
+    assert_eq!((run.code, home.run(&["server", "add", "d", "--url", "ftp://h"]).code), (1, 2));
+    assert_eq!(home.run_with(&["server", "add", "--json-entry"], b"{\"command\": \"x\"}").code, 2);
+    assert_eq!(home.run(&["server", "disable", "a"]).out, "changed a\n");
+    assert_eq!(home.run(&["server", "enable", "a"]).out, "changed a\n");
+    assert_eq!(home.run(&["server", "remove", "a"]).out, "removed a\n");
+    assert_eq!(home.run(&["server", "remove", "a"]).code, 1);
 }

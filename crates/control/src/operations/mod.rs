@@ -8,10 +8,9 @@ mod tools;
 
 pub use config::{config_paths, config_report};
 
-use crate::ControlParts;
 use crate::logs::{self, LogOf};
 use crate::problems::{Failure, Outcome};
-use crate::routes::Stopping;
+use crate::routes::Shared;
 use crate::views;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -22,7 +21,8 @@ use operator::words::{ServerList, Stopping as Ending};
 use operator::{Name, op};
 
 /// Does the operation with the body of its request.
-pub async fn run(name: Name, body: Bytes, parts: ControlParts, stopping: Stopping) -> Outcome<Response> {
+pub async fn run(name: Name, body: Bytes, shared: Shared) -> Outcome<Response> {
+    let parts = &shared.parts;
     let hub = &parts.hub;
     match name {
         Name::Status => {
@@ -42,15 +42,15 @@ pub async fn run(name: Name, body: Bytes, parts: ControlParts, stopping: Stoppin
             let server = input::<op::ServerShow>(&body)?.name;
             document::<op::ServerShow>(views::detail(hub.server(&server).await?))
         }
-        Name::ServerAdd => document::<op::ServerAdd>(servers::add(&parts, input::<op::ServerAdd>(&body)?).await?),
+        Name::ServerAdd => document::<op::ServerAdd>(servers::add(&shared, input::<op::ServerAdd>(&body)?).await?),
         Name::ServerRemove => {
-            document::<op::ServerRemove>(servers::remove(&parts, input::<op::ServerRemove>(&body)?).await?)
+            document::<op::ServerRemove>(servers::remove(&shared, input::<op::ServerRemove>(&body)?.name).await?)
         }
         Name::ServerEnable => {
-            document::<op::ServerEnable>(servers::enable(&parts, input::<op::ServerEnable>(&body)?).await?)
+            document::<op::ServerEnable>(servers::enable(&shared, input::<op::ServerEnable>(&body)?.name).await?)
         }
         Name::ServerDisable => {
-            document::<op::ServerDisable>(servers::disable(&parts, input::<op::ServerDisable>(&body)?).await?)
+            document::<op::ServerDisable>(servers::disable(&shared, input::<op::ServerDisable>(&body)?.name).await?)
         }
         Name::ServerStart => {
             let server = input::<op::ServerStart>(&body)?.name;
@@ -68,26 +68,26 @@ pub async fn run(name: Name, body: Bytes, parts: ControlParts, stopping: Stoppin
             let asked = input::<op::ServerLogs>(&body)?;
             // Asked first, so that a mistyped name is not an empty log.
             hub.server(&asked.name).await?;
-            logs::answer(parts.logs, LogOf::Server(asked.name), asked.lines, asked.tail, stopping).await
+            logs::answer(parts.logs.clone(), LogOf::Server(asked.name), asked.lines, asked.tail, shared.stopping).await
         }
         Name::ToolList => document::<op::ToolList>(tools::list(hub, input::<op::ToolList>(&body)?).await?),
         Name::ToolShow => document::<op::ToolShow>(tools::show(hub, input::<op::ToolShow>(&body)?).await?),
         Name::ToolCall => document::<op::ToolCall>(tools::call(hub, input::<op::ToolCall>(&body)?).await?),
-        Name::TokenAdd => document::<op::TokenAdd>(tokens::add(&parts, input::<op::TokenAdd>(&body)?).await?),
+        Name::TokenAdd => document::<op::TokenAdd>(tokens::add(parts, input::<op::TokenAdd>(&body)?).await?),
         Name::TokenList => {
             nothing::<op::TokenList>(&body)?;
-            document::<op::TokenList>(tokens::list(&parts))
+            document::<op::TokenList>(tokens::list(parts))
         }
         Name::TokenRemove => {
-            document::<op::TokenRemove>(tokens::remove(&parts, input::<op::TokenRemove>(&body)?).await?)
+            document::<op::TokenRemove>(tokens::remove(parts, input::<op::TokenRemove>(&body)?).await?)
         }
         Name::Logs => {
             let asked = input::<op::Logs>(&body)?;
-            logs::answer(parts.logs, LogOf::Hub, asked.lines, asked.tail, stopping).await
+            logs::answer(parts.logs.clone(), LogOf::Hub, asked.lines, asked.tail, shared.stopping).await
         }
         Name::ConfigCheck => {
             nothing::<op::ConfigCheck>(&body)?;
-            document::<op::ConfigCheck>(config::check(&parts).await?)
+            document::<op::ConfigCheck>(config::check(parts).await?)
         }
         Name::ConfigPath => {
             nothing::<op::ConfigPath>(&body)?;

@@ -1,11 +1,11 @@
 //! A hub of two servers that answers every operation, behind the real door in a home of its own.
 
-use crate::{ControlParts, Door, LogLines, LogOf, LogSource, serve};
+use crate::{ControlParts, Door, Live, LogLines, LogOf, LogSource, serve};
+use hub::config::{Places, Platform};
 use hub::operate::{
     CallView, Event, Operation, OperatorHandle, Refusal, ReloadView, ServerAction, ServerDetail, ServerView, Status,
     ToolView,
 };
-use hub::config::{Places, Platform};
 use hub::tokens::Tokens;
 use operator::Client;
 use operator::words::Tail;
@@ -160,7 +160,7 @@ impl LogSource for Logs {
         if *of == LogOf::Server("shop".into()) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let live = (tail == Tail::Follow).then(|| self.0.subscribe());
+        let live = (tail == Tail::Follow).then(|| Live::of(self.0.subscribe(), |line| line.to_string()));
         let last = (1..=3).map(|n| format!("{of:?} {n}")).collect::<Vec<_>>();
         Ok(LogLines { last: last[last.len().saturating_sub(lines)..].to_vec(), live })
     }

@@ -85,7 +85,10 @@ async fn tokens_are_told_once() {
     assert_eq!(code(client.call::<op::TokenAdd>(&name("")).await.unwrap_err()), "bad_input");
     let listed = client.send(Name::TokenList, Bytes::new()).await.unwrap();
     let listed = String::from_utf8(listed.into()).unwrap();
-    assert!(listed.starts_with("{\"tokens\":[{\"name\":\"ci\",\"created_ms\":") && !listed.contains(&token), "{listed}");
+    assert!(
+        listed.starts_with("{\"tokens\":[{\"name\":\"ci\",\"created_ms\":") && !listed.contains(&token),
+        "{listed}"
+    );
     client.call::<op::TokenRemove>(&name("ci")).await.unwrap();
     assert_eq!(code(client.call::<op::TokenRemove>(&name("ci")).await.unwrap_err()), "unknown_token");
     fake.end().await;
@@ -130,4 +133,46 @@ async fn events_come_in_order_and_say_when_some_are_lost() {
     }
     fake.end().await;
     assert_eq!(events.next().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn entries_are_written_all_or_none() {
+    let fake = Fake::start();
+    let client = &fake.client;
+    let text = || std::fs::read_to_string(&fake.places.config).unwrap();
+    let add = |name: Option<&str>, entry: &str| {
+        let asked = ServerAdd { name: name.map(str::to_owned), entry: entry.into() };
+        async move { client.call::<op::ServerAdd>(&asked).await }
+    };
+    let change = add(Some("a"), "{\"command\": \"a-mcp\", \"autoApprove\": [\"x\"]}").await.unwrap();
+    assert_eq!(change.added, ["a"]);
+    assert!(change.warnings[0].contains("autoApprove"), "{change:?}");
+    assert!(text().contains("a-mcp"));
+    assert_eq!(code(add(Some("a"), "{\"command\": \"b\"}").await.unwrap_err()), "server_exists");
+
+    let before = text();
+    let block = |second: &str| {
+        format!("{{\"mcpServers\": {{\"b\": {{\"command\": \"b\"}}, \"{second}\": {{\"url\": \"http://h/\"}}}}}}")
+    };
+    assert_eq!(code(add(None, &block("a")).await.unwrap_err()), "server_exists");
+    assert_eq!(code(add(Some("c"), "{\"command\": \"c\", \"comand\": 1}").await.unwrap_err()), "bad_config");
+    assert_eq!(code(add(Some("c"), "nonsense").await.unwrap_err()), "bad_input");
+    assert_eq!(text(), before, "what is refused leaves no trace");
+    assert_eq!(add(None, &block("c")).await.unwrap().added, ["b", "c"]);
+
+    let name = |name: &str| ServerName { name: name.into() };
+    assert_eq!(client.call::<op::ServerDisable>(&name("b")).await.unwrap().changed, ["b"]);
+    assert!(text().contains("\"disabled\": true"));
+    assert_eq!(client.call::<op::ServerEnable>(&name("b")).await.unwrap().changed, ["b"]);
+    assert!(!text().contains("\"disabled\": true"));
+    let report = client.call::<op::ConfigCheck>(&Nothing {}).await.unwrap();
+    assert_eq!((report.servers.len(), report.errors.len()), (3, 0));
+    for server in ["a", "b", "c"] {
+        assert_eq!(client.call::<op::ServerRemove>(&name(server)).await.unwrap().removed, [server]);
+    }
+    assert_eq!(code(client.call::<op::ServerRemove>(&name("a")).await.unwrap_err()), "unknown_server");
+    std::fs::write(&fake.places.config, "{ \"mcpServers\": ").unwrap();
+    assert_eq!(code(client.call::<op::ServerRemove>(&name("a")).await.unwrap_err()), "bad_config");
+    assert_eq!(client.call::<op::ConfigCheck>(&Nothing {}).await.unwrap().errors.len(), 1);
+    fake.end().await;
 }

@@ -10,7 +10,7 @@ use http::StatusCode;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use wire::era::{legacy_host, meta, modern_host};
+use wire::era::{legacy_host, modern_host};
 
 /// An id as a key: `7` and `"7"` are two, however a string is spelled.
 pub fn id_key(id: &Bytes) -> Bytes {
@@ -28,6 +28,8 @@ pub struct Question {
     pub method: Rc<str>,
     /// The params object.
     pub params: Bytes,
+    /// The client's raw progress token.
+    pub token: Option<Bytes>,
     /// Who asks.
     pub origin: Rc<Origin>,
 }
@@ -82,12 +84,11 @@ impl Calls {
         if key.as_ref().is_some_and(|key| self.by_id.borrow().contains_key(key)) {
             return Err(Crowded::SameId);
         }
-        let token = meta::progress_token(&question.params);
         let ask = Ask {
             method: question.method.clone(),
             params: question.params,
             origin: question.origin.clone(),
-            wants_progress: token.is_some(),
+            wants_progress: question.token.is_some(),
         };
         let call = Rc::new(Call {
             id: question.id,
@@ -101,7 +102,8 @@ impl Calls {
         if let Some(key) = &call.key {
             self.by_id.borrow_mut().insert(key.clone(), call.clone());
         }
-        let answerer = Answerer { call: call.clone(), method: question.method, origin: question.origin, token };
+        let answerer =
+            Answerer { call: call.clone(), method: question.method, origin: question.origin, token: question.token };
         let ticket = place.ask(ask, Box::new(answerer));
         if !call.over.get() {
             call.ticket.replace(Some(ticket));
@@ -167,10 +169,15 @@ impl Reply for Answerer {
     }
 
     fn log(&mut self, level: Level, params: &Bytes) {
-        if self.call.over.get() || self.origin.level.get().is_none_or(|least| level < least) {
-            return;
+        let wanted = match (self.origin.version.era(), self.origin.level.get()) {
+            (_, Some(least)) => level >= least,
+            // A legacy client that has said nothing gets what servers say by default.
+            (Era::Legacy, None) => level >= Level::Info,
+            (Era::Modern, None) => false,
+        };
+        if wanted && !self.call.over.get() {
+            self.call.delivery.note(&log_notice(params));
         }
-        self.call.delivery.note(&log_notice(params));
     }
 
     fn done(self: Box<Self>, answer: Answer) {

@@ -1,12 +1,12 @@
 //! Clients of 2024-11-05 to 2025-11-25 at this door: `initialize` makes a session, everything else needs one. A lost
 //! connection is no cancel here; JSON-RPC errors ride on 200.
 
-use super::call::{Calls, Question};
+use super::call::Calls;
 use super::delivery::{Delivery, failure, response, send};
 use super::gate::{self, Refusal};
 use super::mirror::{self, SESSION, VERSION};
 use super::outbox::Outbox;
-use super::post::{self, Post};
+use super::post::{self, Message, Post};
 use super::session::Session;
 use super::{Caller, Door};
 use bytes::Bytes;
@@ -18,11 +18,9 @@ use tokio::time::Instant;
 use wire::era::{Out, legacy_host, modern_host};
 use wire::http::server::{self, Head, Responder};
 
-/// A client that has said nothing about log levels gets what servers say by default.
-const DEFAULT_LEVEL: Level = Level::Info;
-
 /// A single message.
-pub fn message(door: &Door, post: Post, frame: &Frame) {
+pub fn message(door: &Door, post: Post, message: &Message) {
+    let frame = &message.frame;
     if frame.kind() == Kind::Request && frame.method() == "initialize" {
         return initialize(door, post, frame);
     }
@@ -35,7 +33,7 @@ pub fn message(door: &Door, post: Post, frame: &Frame) {
         return post.responder.send(server::Answer::empty(StatusCode::ACCEPTED));
     }
     let delivery = Delivery::single(post.responder, post.takes, door.open.clone());
-    request(&session, frame, &delivery);
+    request(&session, message, &delivery);
     delivery.wait();
 }
 
@@ -75,7 +73,7 @@ pub fn batch(door: &Door, post: Post, text: &Bytes) {
             let text = failure(&frame.id(), -32600, "initialize must not stand in a batch");
             delivery.finish(Some((StatusCode::OK, text)));
         } else {
-            request(&session, &frame, &delivery);
+            request(&session, &Message::new(frame), &delivery);
         }
     }
     delivery.wait();
@@ -115,8 +113,6 @@ fn initialize(door: &Door, post: Post, frame: &Frame) {
     let Ok(place) = door.join(&post.caller, outbox.clone()) else {
         return post.responder.send(Refusal::Path.into());
     };
-    origin.level.set(Some(DEFAULT_LEVEL));
-    place.set_level(Some(DEFAULT_LEVEL));
     let about = place.describe();
     let out = legacy_host::initialized(
         origin.version,
@@ -195,19 +191,19 @@ fn tell(session: &Session, frame: &Frame) {
 }
 
 /// One request of a session.
-fn request(session: &Rc<Session>, frame: &Frame, delivery: &Rc<Delivery>) {
-    let (id, method, params) = (frame.id(), frame.method(), frame.params());
+fn request(session: &Session, message: &Message, delivery: &Rc<Delivery>) {
+    let (id, method) = (message.frame.id(), message.frame.method());
     let ready = match &*method {
         "ping" => Some(Out::Result("{}".into())),
-        "logging/setLevel" => Some(set_level(session, &params)),
+        "logging/setLevel" => Some(set_level(session, &message.params)),
         // Their home is the other era: answered here they could be mistaken for a call to a server.
         "server/discover" | "subscriptions/listen" => Some(post::no_method()),
-        _ => post::ambiguity(&method, frame.raw()),
+        _ => post::ambiguity(&method, message.frame.raw()),
     };
     if let Some(out) = ready {
         return delivery.finish(Some((StatusCode::OK, response(&id, &out))));
     }
-    let question = Question { id: id.clone(), method: method.as_ref().into(), params, origin: session.origin.clone() };
+    let question = message.question(session.origin.clone());
     if let Err(why) = session.calls.ask(&*session.place, question, delivery) {
         delivery.finish(Some((StatusCode::OK, failure(&id, -32600, &why.to_string()))));
     }

@@ -2,6 +2,7 @@
 //! them and whoever reads the body must see the same call. Nothing of a call that fails here goes anywhere.
 
 use super::gate::{Twice, sole};
+use super::post::Message;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
@@ -57,16 +58,14 @@ pub fn method_if_any(headers: &HeaderMap, body: &str) -> Result<(), Mismatch> {
     if headers.contains_key(METHOD) { method(headers, body) } else { Ok(()) }
 }
 
-/// `Mcp-Name` and the `Mcp-Param-*` say what `params` say. `schema` gives the input schema of a tool.
+/// `Mcp-Name` and the `Mcp-Param-*` say what the body says. `schema` gives the input schema of a tool.
 pub fn params(
     headers: &HeaderMap,
-    method: &str,
-    params: &Bytes,
+    message: &Message,
     schema: impl FnOnce(&str) -> Option<Bytes>,
 ) -> Result<(), Mismatch> {
-    let Some(key) = name_key(method) else { return Ok(()) };
-    let named = object::get(params, key);
-    let named = named.as_ref().and_then(|name| object::text(name));
+    let Some((key, named)) = message.named() else { return Ok(()) };
+    let named = named.and_then(|name| object::text(name));
     match (text(headers, &NAME)?, &named) {
         (None, None) => {}
         (None, Some(_)) => return Err("Mcp-Name is missing".into()),
@@ -77,25 +76,14 @@ pub fn params(
             }
         }
     }
-    if method != "tools/call" {
+    if message.frame.method() != "tools/call" {
         return Ok(());
     }
     let Some(schema) = named.and_then(|name| schema(&name)) else { return Ok(()) };
     if memchr::memmem::find(&schema, ANNOTATION.as_bytes()).is_none() {
         return Ok(());
     }
-    let arguments = object::get(params, "arguments").unwrap_or_default();
-    properties(headers, &schema, Some(&arguments), 0)
-}
-
-/// Where a method's `Mcp-Name` stands in its params.
-fn name_key(method: &str) -> Option<&'static str> {
-    match method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
-        _ => None,
-    }
+    properties(headers, &schema, message.arguments.as_ref(), 0)
 }
 
 /// Compares every property of `schema` that a header mirrors with the argument at its place; `values` is the object
@@ -172,10 +160,11 @@ mod tests {
         for (name, value) in fields {
             headers.append(HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
-        let body = Bytes::from(body.to_owned());
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method_name}","params":{body}}}"#);
+        let message = Message::new(frame::Frame::parse(text.into()).unwrap());
         let seen = single(&headers)
             .and_then(|()| method(&headers, method_name))
-            .and_then(|()| params(&headers, method_name, &body, |tool| (tool == "t").then(|| SCHEMA.into())));
+            .and_then(|()| params(&headers, &message, |tool| (tool == "t").then(|| SCHEMA.into())));
         match expect {
             None => assert_eq!(seen, Ok(()), "{fields:?} {body:?}"),
             Some(word) => assert!(seen.as_ref().is_err_and(|why| why.contains(word)), "{seen:?} {fields:?} {body:?}"),

@@ -191,7 +191,9 @@ impl Door {
 
 impl Handler for Door {
     fn refusal(&self, head: &Head) -> Option<Answer> {
-        self.judge(head).err().map(Answer::from)
+        let refusal = self.judge(head).err()?;
+        tracing::debug!(?refusal, "a request over HTTP is refused");
+        Some(refusal.into())
     }
 
     fn handle(&self, request: Request, responder: Responder) {

@@ -6,11 +6,11 @@ use super::delivery::{Delivery, response, send, status};
 use super::gate::{Refusal, Takes};
 use super::mirror::{self, Mismatch, VERSION};
 use super::outbox::List;
-use super::post::{self, Post};
+use super::post::{self, Message, Post};
 use super::shared::{Filter, Listens, Shared};
 use super::{Door, shared};
 use bytes::Bytes;
-use frame::{Era, Frame, Kind, object};
+use frame::{Era, Kind, object};
 use http::{HeaderMap, StatusCode};
 use hub::agent::UnknownView;
 use std::cell::{Cell, RefCell};
@@ -21,7 +21,8 @@ use wire::era::{Out, meta};
 use wire::http::server;
 
 /// A single message.
-pub fn message(door: &Door, post: Post, frame: &Frame) {
+pub fn message(door: &Door, post: Post, message: &Message) {
+    let frame = &message.frame;
     match frame.kind() {
         Kind::Request => {}
         Kind::Notification => {
@@ -37,11 +38,11 @@ pub fn message(door: &Door, post: Post, frame: &Frame) {
             return post.refuse(StatusCode::BAD_REQUEST, b"null", -32600, "there is nothing to answer");
         }
     }
-    let (id, method, params) = (frame.id(), frame.method(), frame.params());
-    if let Err(why) = version(&post.headers, &params) {
+    let (id, method) = (frame.id(), frame.method());
+    if let Err(why) = version(&post.headers, message) {
         return post.refuse(StatusCode::BAD_REQUEST, &id, -32020, &why);
     }
-    let origin = match modern_host::claim(&params) {
+    let origin = match modern_host::claim_in(message.bag()) {
         Claim::Modern(origin) => origin,
         Claim::None => {
             let why = format!("_meta needs {} and {}", meta::VERSION, meta::CLIENT_CAPABILITIES);
@@ -59,7 +60,7 @@ pub fn message(door: &Door, post: Post, frame: &Frame) {
         return ready(post, &id, &out);
     }
     let Ok(shared) = place(door, &post) else { return post.responder.send(Refusal::Path.into()) };
-    if let Err(why) = mirror::params(&post.headers, &method, &params, |tool| shared.place.input_schema(tool)) {
+    if let Err(why) = mirror::params(&post.headers, message, |tool| shared.place.input_schema(tool)) {
         return post.refuse(StatusCode::BAD_REQUEST, &id, -32020, &why);
     }
     match &*method {
@@ -68,17 +69,16 @@ pub fn message(door: &Door, post: Post, frame: &Frame) {
             let out = modern_host::discovered(&about.capabilities, &about.server_info, about.instructions.as_deref());
             ready(post, &id, &out);
         }
-        "subscriptions/listen" => listen(door, post, &shared, &id, &params),
-        _ => ask(door, post, &shared, Question { id, method: method.as_ref().into(), params, origin }),
+        "subscriptions/listen" => listen(door, post, &shared, message),
+        _ => ask(door, post, &shared, message.question(origin)),
     }
 }
 
 /// The version in the header is that of the body; nothing may stand twice.
-fn version(headers: &HeaderMap, params: &Bytes) -> Result<(), Mismatch> {
+fn version(headers: &HeaderMap, message: &Message) -> Result<(), Mismatch> {
     mirror::single(headers)?;
     let header = mirror::text(headers, &VERSION)?;
-    let bag = object::get(params, "_meta").unwrap_or_default();
-    let Some(raw) = object::get(&bag, meta::VERSION) else { return Ok(()) };
+    let Some(raw) = message.meta(meta::VERSION) else { return Ok(()) };
     match header {
         None => Err("MCP-Protocol-Version is missing".into()),
         Some(header) if object::text(&raw).is_some_and(|body| body == header) => Ok(()),
@@ -134,8 +134,10 @@ fn ask(door: &Door, post: Post, shared: &Shared, question: Question) {
     }
 }
 
-fn listen(door: &Door, post: Post, shared: &Shared, id: &Bytes, params: &Bytes) {
-    let Some(wanted) = object::get(params, "notifications").filter(|filter| filter.first() == Some(&b'{')) else {
+fn listen(door: &Door, post: Post, shared: &Shared, message: &Message) {
+    let id = &message.frame.id();
+    let Some(wanted) = object::get(&message.params, "notifications").filter(|filter| filter.first() == Some(&b'{'))
+    else {
         return ready(post, id, &post::error(-32602, "notifications is needed, an object"));
     };
     if post.takes == Takes::Json {
@@ -156,13 +158,11 @@ fn offered(wanted: &Bytes, capabilities: &Bytes) -> Filter {
 }
 
 /// Whether a message is one of this era: its body says so, or its header.
-pub fn is_modern(headers: &HeaderMap, frame: &Frame) -> bool {
-    let params = frame.params();
-    let bag = object::get(&params, "_meta").unwrap_or_default();
-    if object::get(&bag, meta::VERSION).is_some() {
+pub fn is_modern(headers: &HeaderMap, message: &Message) -> bool {
+    if message.meta(meta::VERSION).is_some() {
         return true;
     }
-    let method = frame.method();
+    let method = message.frame.method();
     let probe = method == "server/discover" && !headers.contains_key(mirror::SESSION);
     method != "initialize" && (probe || claims_modern(headers))
 }

@@ -1,15 +1,17 @@
 //! What comes in by POST: read as JSON-RPC, sent to the adapter of its era. Nothing that could be read in two ways
 //! gets further than this.
 
+use super::call::Question;
 use super::delivery::{failure, response};
 use super::gate::Takes;
 use super::mirror::{SESSION, VERSION};
 use super::{Caller, Door, legacy, modern};
 use bytes::Bytes;
-use frame::object::quote;
-use frame::{Fault, FaultKind, Frame, Version, strict};
+use frame::object::{self, quote};
+use frame::{Fault, FaultKind, Frame, Origin, Version, strict};
 use http::{HeaderMap, StatusCode};
-use wire::era::Out;
+use std::rc::Rc;
+use wire::era::{Out, meta};
 use wire::http::server::{self, Responder};
 
 /// One POST.
@@ -31,6 +33,56 @@ impl Post {
     }
 }
 
+/// One message and the parts of its params that a door looks at, found in one pass: params may be long.
+pub struct Message {
+    /// The message.
+    pub frame: Frame,
+    /// Its params object.
+    pub params: Bytes,
+    meta: Option<Bytes>,
+    named: [Option<Bytes>; 3],
+    /// The arguments of a call.
+    pub arguments: Option<Bytes>,
+}
+
+impl Message {
+    /// Looks into a message.
+    pub fn new(frame: Frame) -> Message {
+        let params = frame.params();
+        let parts = object::pick(&params, ["_meta", "name", "uri", "taskId", "arguments"]);
+        let [meta, name, uri, task, arguments] = parts.map(|part| part.map(|range| params.slice(range)));
+        Message { frame, meta, named: [name, uri, task], arguments, params }
+    }
+    /// One member of its `_meta`.
+    pub fn meta(&self, key: &str) -> Option<Bytes> {
+        self.meta.as_ref().and_then(|meta| object::get(meta, key))
+    }
+    /// Its whole `_meta`.
+    pub fn bag(&self) -> Option<&Bytes> {
+        self.meta.as_ref()
+    }
+    /// What the headers of the modern era call its name, and where it stands in the params.
+    pub fn named(&self) -> Option<(&'static str, Option<&Bytes>)> {
+        let (key, place) = match &*self.frame.method() {
+            "tools/call" | "prompts/get" => ("name", 0),
+            "resources/read" => ("uri", 1),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => ("taskId", 2),
+            _ => return None,
+        };
+        Some((key, self.named[place].as_ref()))
+    }
+    /// What goes to the hub.
+    pub fn question(&self, origin: Rc<Origin>) -> Question {
+        Question {
+            id: self.frame.id(),
+            method: self.frame.method().as_ref().into(),
+            params: self.params.clone(),
+            token: self.meta.as_ref().and_then(meta::token_in),
+            origin,
+        }
+    }
+}
+
 /// Reads a body and answers it.
 pub fn take(door: &Door, post: Post, body: Bytes) {
     let frame = match Frame::parse(body.clone()) {
@@ -47,15 +99,16 @@ pub fn take(door: &Door, post: Post, body: Bytes) {
             return post.refuse(status, &id, code, message);
         }
     };
-    if modern::is_modern(&post.headers, &frame) {
-        return modern::message(door, post, &frame);
+    let message = Message::new(frame);
+    if modern::is_modern(&post.headers, &message) {
+        return modern::message(door, post, &message);
     }
-    if let Some(asked) = foreign_version(&post.headers).filter(|_| frame.method() != "initialize") {
-        let id = if frame.id().is_empty() { Bytes::from_static(b"null") } else { frame.id() };
+    if let Some(asked) = foreign_version(&post.headers).filter(|_| message.frame.method() != "initialize") {
+        let id = Some(message.frame.id()).filter(|id| !id.is_empty()).unwrap_or_else(|| Bytes::from_static(b"null"));
         let text = response(&id, &legacy::unknown_version(&asked));
         return post.responder.send(server::Answer::json(StatusCode::BAD_REQUEST, text));
     }
-    legacy::message(door, post, &frame);
+    legacy::message(door, post, &message);
 }
 
 /// A version in the header that is none of ours, while no session says which one it should be.

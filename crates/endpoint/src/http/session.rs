@@ -108,8 +108,11 @@ impl Sessions {
     /// Ends those that nobody has used for so long, and those whose token is gone.
     pub fn sweep(&self, now: Instant, bounds: &Bounds, valid: impl Fn(&Hash) -> bool) {
         self.remove(|session| {
-            !valid(&session.holder.token)
-                || (session.is_idle() && now.duration_since(session.used.get()) >= bounds.session_idle)
+            if !session.is_idle() {
+                session.used.set(now);
+                return !valid(&session.holder.token);
+            }
+            !valid(&session.holder.token) || now.duration_since(session.used.get()) >= bounds.session_idle
         });
     }
 

@@ -171,8 +171,11 @@ impl Places {
     pub fn sweep(&self, now: Instant, bounds: &Bounds, valid: impl Fn(&Hash) -> bool) {
         let mut list = self.list.borrow_mut();
         let gone = list.extract_if(|holder, shared| {
-            let idle = shared.calls.running() == 0 && shared.listens.is_empty();
-            !valid(&holder.token) || (idle && now.duration_since(shared.used.get()) >= bounds.place_idle)
+            if shared.calls.running() > 0 || !shared.listens.is_empty() {
+                shared.used.set(now);
+                return !valid(&holder.token);
+            }
+            !valid(&holder.token) || now.duration_since(shared.used.get()) >= bounds.place_idle
         });
         let gone: Vec<_> = gone.collect();
         drop(list);

@@ -134,7 +134,11 @@ impl Conn {
                 let [name] = object::pick(client_info, ["name"]);
                 let name = name.and_then(|range| object::text(&client_info[range]).map(|name| name.into_owned()));
                 let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".into());
-                Identity { name: name.chars().take(120).collect::<String>().into(), unverified: true, transport: "socket" }
+                Identity {
+                    name: name.chars().take(120).collect::<String>().into(),
+                    unverified: true,
+                    transport: "socket",
+                }
             }
         };
         let notices = self.me.upgrade()?;
@@ -253,11 +257,16 @@ impl Conn {
         match (&*method, origin.version.era()) {
             ("server/discover", Era::Modern) => {
                 let it = seat.describe();
-                self.say(&id, &modern_host::discovered(&it.capabilities, &it.server_info, it.instructions.as_deref()), batch);
+                self.say(
+                    &id,
+                    &modern_host::discovered(&it.capabilities, &it.server_info, it.instructions.as_deref()),
+                    batch,
+                );
             }
             ("subscriptions/listen", Era::Modern) => self.listen(id, &params),
             ("logging/setLevel", Era::Legacy) => {
-                let level = object::get(&params, "level").and_then(|raw| object::text(&raw).and_then(|name| Level::parse(&name)));
+                let level = object::get(&params, "level")
+                    .and_then(|raw| object::text(&raw).and_then(|name| Level::parse(&name)));
                 let Some(level) = level else {
                     return self.reject(&id, Answer::error(-32602, "there is no such log level"), batch);
                 };
@@ -312,11 +321,13 @@ impl Conn {
         let Some(seat) = self.join(&origin.client_info) else {
             return self.reject(id, Answer::error(-32602, "there is no such server or profile"), batch);
         };
-        let it = seat.describe();
         let version = origin.version;
         *self.session.borrow_mut() = Some(origin);
-        let out = legacy_host::initialized(version, &it.capabilities, &it.server_info, it.instructions.as_deref());
-        self.say(id, &out, batch);
+        let (Some(me), id, batch) = (self.me.upgrade(), id.clone(), batch.cloned()) else { return };
+        seat.when_described(move |it| {
+            let out = legacy_host::initialized(version, &it.capabilities, &it.server_info, it.instructions.as_deref());
+            me.say(&id, &out, batch.as_ref());
+        });
     }
 
     fn listen(&self, id: Bytes, params: &Bytes) {
@@ -346,7 +357,13 @@ impl Conn {
     /// A modern notice on one listen request. `params`: further members, each with a comma behind it.
     fn tagged(&self, method: &str, params: &str, id: &Bytes) {
         let _ = self.out.line(|sink| {
-            sink.put(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}\"_meta\":{{\"{}\":", meta::SUBSCRIPTION_ID).as_bytes());
+            sink.put(
+                format!(
+                    "{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}\"_meta\":{{\"{}\":",
+                    meta::SUBSCRIPTION_ID
+                )
+                .as_bytes(),
+            );
             sink.put(id);
             sink.put(b"}}}");
         });
@@ -373,7 +390,8 @@ impl Notices for Conn {
             }
         };
         if session.is_some() {
-            let _ = self.out.line(|sink| sink.put(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}").as_bytes()));
+            let _ =
+                self.out.line(|sink| sink.put(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}").as_bytes()));
         }
         let ids: Vec<Bytes> =
             self.listens.borrow().iter().filter(|listen| wanted(listen)).map(|listen| listen.id.clone()).collect();

@@ -10,6 +10,7 @@ mod foreign;
 mod keys;
 mod launch;
 mod nearest;
+mod paste;
 mod places;
 mod problem;
 mod reference;
@@ -28,6 +29,7 @@ pub use diff::{Changes, diff};
 pub use edit::{Edit, EditError, Edited, edit};
 pub use keys::{Audit, Durability, Hub, Payloads, PortOwner, Profile, ResultCheck, Results, Share, Start};
 pub use launch::launch_hash;
+pub use paste::{Entries, PasteError, pasted};
 pub use places::{PlaceError, Places, Platform};
 pub use problem::{Problem, ReadError};
 pub use reference::reference;
@@ -37,7 +39,7 @@ pub use settings::{Address, Config, IDLE_STOP_SECONDS, Launch, PolicyConfig, Pro
 pub use starter::TEXT as STARTER;
 pub use template::{Malformed, Part, Slot, Template};
 pub use watch::{ConfigWatch, WatchError};
-pub use write::{apply, prepare};
+pub use write::{apply, apply_all, prepare};
 
 use source::Source;
 use std::path::Path;

@@ -11,12 +11,23 @@ use std::path::{Path, PathBuf};
 /// Changes one entry of a config file. A file that is absent begins with the commented default. Returns what to know
 /// about the entry.
 pub fn apply(file: &Path, change: &Edit) -> Result<Vec<Problem>, EditError> {
+    apply_all(file, std::slice::from_ref(change))
+}
+
+/// Changes several entries: all of them or, at the first that cannot be, none.
+pub fn apply_all(file: &Path, changes: &[Edit]) -> Result<Vec<Problem>, EditError> {
     let old = match read(file) {
         Ok(text) => Some(text),
         Err(ReadError::Absent(_)) => None,
         Err(error) => return Err(error.into()),
     };
-    let Edited { text, warnings } = edit(file, old.as_deref().unwrap_or(starter::TEXT), change)?;
+    let mut text = old.clone().unwrap_or_else(|| starter::TEXT.to_owned());
+    let mut warnings = Vec::new();
+    for change in changes {
+        let edited: Edited = edit(file, &text, change)?;
+        text = edited.text;
+        warnings.extend(edited.warnings);
+    }
     let now = read(file);
     let raced = match (&old, &now) {
         (Some(old), Ok(now)) => old != now,

@@ -14,6 +14,9 @@ pub struct ConfigChange {
     pub changed: Vec<String>,
     /// Why nothing was applied.
     pub problems: Vec<String>,
+    /// What to know about the entries that were written.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 /// One problem of the config file.

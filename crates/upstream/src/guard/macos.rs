@@ -1,4 +1,4 @@
-//! macOS (written, not tested): no subreaper and no `/proc`. A tree is its process group; who leaves the
+//! macOS (not tested there; built and tried on Linux in tests): no subreaper and no `/proc`. A tree is its process group; who leaves the
 //! group escapes. The end of the socket is noticed as elsewhere.
 
 use super::Platform;
@@ -13,6 +13,10 @@ pub struct System;
 impl Platform for System {
     fn take_charge() -> io::Result<System> {
         Ok(System)
+    }
+
+    fn observe() -> System {
+        System
     }
 
     fn start_of(&mut self, _pid: i32) -> Option<u64> {
@@ -47,5 +51,21 @@ impl Platform for System {
         if force == Force::Terminate {
             let _ = kill_process_group(group, Signal::CONT);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_group_lives_as_long_as_one_of_it() {
+        let mut system = System::take_charge().unwrap();
+        let group = rustix::process::getpgrp().as_raw_nonzero().get();
+        let roots = [Proc { pid: group, start: 0 }, Proc { pid: i32::MAX, start: 0 }];
+        let table = system.table(&roots).unwrap();
+        let found: Vec<_> = table.iter().map(|entry| (entry.group, entry.parent)).collect();
+        assert_eq!(found, [(group, getpid().as_raw_nonzero().get())]);
     }
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tokio::io::Interest;
@@ -38,6 +39,7 @@ impl Link {
         ours.set_nonblocking(true)?;
         #[allow(clippy::disallowed_methods, reason = "the guard itself has to be started by someone")]
         let guard = Command::new(binary)
+            .arg0("callgate")
             .arg(command)
             .env_clear()
             .current_dir("/")

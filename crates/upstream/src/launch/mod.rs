@@ -119,8 +119,9 @@ enum Instance {
 }
 
 impl Launcher {
-    /// Starts the guard. `binary` is our own, `home` the folder whose hub this is: what an earlier hub of the same
-    /// home left running is ended first. Needs a tokio `LocalSet` around it.
+    /// Starts the guard. `binary` is our own: on Linux best `/proc/self/exe`, which stays the same when the file is
+    /// replaced by an upgrade. `home` is the folder whose hub this is: what an earlier hub of the same home left
+    /// running is ended before anything is started. Needs a tokio `LocalSet` around it.
     pub fn start(binary: &Path, home: &Path) -> Result<Launcher, LaunchFault> {
         let inner = Rc::new(Inner {
             binary: binary.to_owned(),
@@ -181,7 +182,7 @@ impl Launcher {
 
     /// The process number of the guard, if one runs.
     pub fn guard(&self) -> Option<u32> {
-        self.inner.link.borrow().as_ref().map(|link| link.pid())
+        self.inner.guard()
     }
 
     /// Lets the guard go, which ends whatever still runs, and waits until it has left; false if it takes longer.
@@ -219,6 +220,10 @@ impl Inner {
         let task = tokio::task::spawn_local(listen(Rc::downgrade(self), link.clone()));
         self.task.replace(Some(task));
         Ok(link)
+    }
+
+    fn guard(&self) -> Option<u32> {
+        self.link.borrow().as_ref().map(|link| link.pid())
     }
 
     fn end(&self, id: u64, force: Force) {

@@ -1,6 +1,6 @@
 //! How much of what a server writes is kept: a bucket that fills with time, and a count of what did not fit. Pure.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Lets `burst` units through at once and `rate` units a second after that.
 #[derive(Debug)]
@@ -31,11 +31,14 @@ impl Budget {
     /// Whether this much may pass now; it does not pass in parts.
     pub fn pass(&mut self, units: u64, now: Instant) -> bool {
         self.fill(now);
-        let enough = units <= self.left;
+        // Once something is missing, nothing slips through before that is told.
+        let enough = units <= self.left && (self.missed.0 == 0 || self.calm());
         if enough {
             self.left -= units;
         } else {
             self.missed = (self.missed.0 + 1, self.missed.1 + units);
+            // It is over only when there is room for a while; else each gap would tell of the one before.
+            self.left = 0;
         }
         enough
     }
@@ -43,8 +46,12 @@ impl Budget {
     /// What did not pass, once there is room again for a while; it counts from zero then.
     pub fn settle(&mut self, now: Instant) -> Option<(u64, u64)> {
         self.fill(now);
-        let calm = Duration::from_millis(100).as_millis() as u64 * self.rate / 1000;
-        (self.missed.0 > 0 && self.left > calm).then(|| std::mem::take(&mut self.missed))
+        (self.missed.0 > 0 && self.calm()).then(|| std::mem::take(&mut self.missed))
+    }
+
+    /// A tenth of a second's worth has come in.
+    fn calm(&self) -> bool {
+        self.left > self.rate / 10
     }
 
     /// What did not pass, at the end.
@@ -56,6 +63,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_burst_passes_and_a_flood_is_counted() {
@@ -65,8 +73,9 @@ mod tests {
         assert!(budget.pass(60, at(0)) && budget.pass(40, at(0)));
         assert!(!budget.pass(1, at(0)) && !budget.pass(7, at(0)));
         assert_eq!(budget.settle(at(50)), None, "not calm yet");
+        assert!(!budget.pass(0, at(50)), "and nothing slips through");
         assert!(budget.pass(20, at(500)));
-        assert_eq!(budget.settle(at(1_000)), Some((2, 8)));
+        assert_eq!(budget.settle(at(1_000)), Some((3, 8)));
         assert_eq!(budget.settle(at(1_000)), None);
         assert!(!budget.pass(101, at(1_000_000)), "more than a burst never passes");
         assert_eq!(budget.close(), Some((1, 101)));

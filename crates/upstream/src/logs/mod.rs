@@ -1,21 +1,21 @@
 //! What servers say besides the protocol: stderr, noise on stdout, and what the hub has to say about them. Kept in
 //! bounded files, in a bounded tail in memory, and told live. Never waits for a disk or for a reader.
 
+mod book;
 mod budget;
 mod drain;
 pub mod file;
 mod lines;
 
-use budget::Budget;
+use book::Book;
 use drain::Drains;
 use file::{Bounds, Folder, Rotating};
-use lines::{LONGEST, Splitter, escaped};
+use lines::escaped;
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::{broadcast, oneshot};
@@ -23,17 +23,6 @@ use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuild
 
 /// Pieces of text on their way to the disk, each of at most some 20 KiB. What comes on top is dropped and counted.
 const ON_THE_WAY: usize = 512;
-/// Lines and bytes of the tail in memory, for each server.
-const TAIL_LINES: usize = 400;
-const TAIL_BYTES: usize = 128 << 10;
-/// Lines that a live reader may lag behind.
-const LAG: usize = 256;
-/// Stderr: bytes at once, and a second.
-const STDERR: (u64, u64) = (4 << 20, 64 << 10);
-/// Noise on stdout: lines at once, and a second.
-const NOISE: (u64, u64) = (100, 10);
-/// Of what is dropped, so much is kept until the flood ends: the last words may tell why.
-const LAST_WORDS: usize = 2 << 10;
 /// The name of the hub's own log.
 pub const HUB_LOG: &str = "callgate";
 
@@ -154,7 +143,12 @@ impl ServerLog {
     /// Empties a stderr pipe from now on, at whatever rate it comes. What is returned ends when every process that
     /// holds the other end has closed it; nobody need wait for it.
     pub fn drain(&self, stderr: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
-        self.logs.0.drains.take(stderr, self.book.clone())
+        self.logs.0.drains.take(stderr, Source::Stderr, self.book.clone())
+    }
+
+    /// The same for the stdout of a program that speaks elsewhere.
+    pub fn drain_stdout(&self, stdout: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
+        self.logs.0.drains.take(stdout, Source::Stdout, self.book.clone())
     }
 
     /// Notes a line that came on stdout and was no message. Of a flood some are kept and the rest is counted.
@@ -219,136 +213,6 @@ impl ServerLog {
     /// Pieces of text that could not be written to its file.
     pub fn unwritten(&self) -> u64 {
         self.book.unwritten.load(Ordering::Relaxed)
-    }
-}
-
-/// One server's log, as both threads share it.
-struct Book {
-    number: u32,
-    stem: String,
-    unwritten: AtomicU64,
-    page: Mutex<Page>,
-}
-
-struct Page {
-    tail: VecDeque<Line>,
-    tail_bytes: usize,
-    live: broadcast::Sender<Line>,
-    /// Text for the file that is not sent yet.
-    text: String,
-    pen: NonBlocking,
-    stderr: Budget,
-    noise: Budget,
-    last_words: Vec<u8>,
-    heard: Option<Instant>,
-    trouble: Option<String>,
-}
-
-impl Book {
-    fn new(number: u32, stem: String, pen: NonBlocking) -> Book {
-        let page = Page {
-            tail: VecDeque::new(),
-            tail_bytes: 0,
-            live: broadcast::channel(LAG).0,
-            text: String::new(),
-            pen,
-            stderr: Budget::new(STDERR.0, STDERR.1),
-            noise: Budget::new(NOISE.0, NOISE.1),
-            last_words: Vec::new(),
-            heard: None,
-            trouble: None,
-        };
-        Book { number, stem, unwritten: AtomicU64::new(0), page: Mutex::new(page) }
-    }
-
-    fn page(&self) -> MutexGuard<'_, Page> {
-        lock(&self.page)
-    }
-
-    fn stderr(&self, splitter: &mut Splitter, bytes: &[u8]) {
-        let now = Instant::now();
-        let mut page = self.page();
-        page.heard = Some(now);
-        if !page.stderr.pass(bytes.len() as u64, now) {
-            let last = &bytes[bytes.len().saturating_sub(LAST_WORDS)..];
-            page.last_words.clear();
-            page.last_words.extend_from_slice(last);
-            return;
-        }
-        page.settle(now);
-        splitter.take(bytes, &mut |line| page.write(Source::Stderr, line));
-        page.send(self.number);
-    }
-
-    fn stderr_end(&self, splitter: &mut Splitter) {
-        let mut page = self.page();
-        splitter.finish(&mut |line| page.write(Source::Stderr, line));
-        page.close();
-        page.send(self.number);
-    }
-
-    fn note(&self, noise: &[u8], now: Instant) {
-        let mut page = self.page();
-        page.heard = Some(now);
-        if page.noise.pass(1, now) {
-            page.settle(now);
-            let head = &noise[..noise.len().min(LONGEST)];
-            let text = String::from_utf8_lossy(head);
-            let cut = if head.len() < noise.len() { " \u{2026}" } else { "" };
-            page.write(Source::Stdout, &format!("{}{cut}", text.trim_end_matches(['\n', '\r'])));
-            page.send(self.number);
-        }
-    }
-}
-
-impl Page {
-    fn write(&mut self, source: Source, text: &str) {
-        let line = Line { at: jiff::Timestamp::now(), source, text: text.into() };
-        let _ = writeln!(self.text, "{}", line.shown());
-        self.tail_bytes += line.text.len();
-        self.tail.push_back(line.clone());
-        while self.tail.len() > TAIL_LINES || self.tail_bytes > TAIL_BYTES {
-            let Some(oldest) = self.tail.pop_front() else { break };
-            self.tail_bytes -= oldest.text.len();
-        }
-        // Nobody may be listening.
-        let _ = self.live.send(line);
-    }
-
-    /// Tells what was dropped, once the flood is over.
-    fn settle(&mut self, now: Instant) {
-        let stderr = self.stderr.settle(now);
-        let noise = self.noise.settle(now);
-        self.tell(stderr, noise);
-    }
-
-    fn close(&mut self) {
-        let stderr = self.stderr.close();
-        let noise = self.noise.close();
-        self.tell(stderr, noise);
-    }
-
-    fn tell(&mut self, stderr: Option<(u64, u64)>, noise: Option<(u64, u64)>) {
-        if let Some((_, bytes)) = stderr {
-            self.write(Source::Hub, &format!("{bytes} bytes of stderr dropped: too much at once; its end follows"));
-            let last = std::mem::take(&mut self.last_words);
-            let mut splitter = Splitter::default();
-            let mut each = |line: &str| self.write(Source::Stderr, line);
-            splitter.take(&last, &mut each);
-            splitter.finish(&mut each);
-        }
-        if let Some((lines, _)) = noise {
-            self.write(Source::Hub, &format!("{lines} more lines on stdout that were no messages"));
-        }
-    }
-
-    fn send(&mut self, number: u32) {
-        if self.text.is_empty() {
-            return;
-        }
-        let mut piece = number.to_le_bytes().to_vec();
-        piece.append(&mut std::mem::take(&mut self.text).into_bytes());
-        let _ = self.pen.write(&piece);
     }
 }
 

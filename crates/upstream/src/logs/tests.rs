@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used)]
+use super::book::{LAG, NOISE, STDERR, TAIL_BYTES};
+use super::lines::LONGEST;
 use super::*;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs;

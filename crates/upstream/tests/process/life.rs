@@ -1,13 +1,11 @@
 //! How trees end: at the end of the ladder, with the hub, with the guard, with the last handle.
 
-use crate::stage::{FAMILY, FAMILY_SIZE, HUB, QUICK, Stage, Tests, Witness, lives, local, shell};
+use crate::stage::{FAMILY, FAMILY_SIZE, HUB, LONG, Stage, Tests, Witness, busy, lives, local, patience, shell};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use upstream::launch::{Exit, Step, stop_ladder};
-
-const LIMIT: Duration = Duration::from_secs(3);
 
 pub fn all() -> Tests {
     vec![
@@ -37,7 +35,7 @@ fn a_server_leaves_when_its_input_closes() {
         let mut running = stage.sh("sh -c 'echo $$; cat >/dev/null'; exit 4").await;
         let witness = running.pids(1).await;
         running.stdin.take();
-        let stopped = stop_ladder(&running.tree, QUICK).await;
+        let stopped = stop_ladder(&running.tree, patience(Step::Closed)).await;
         assert_eq!((stopped.step, stopped.exit), (Step::Closed, Some(Exit::Code(4))));
         assert_eq!(witness.living(), 0);
     });
@@ -49,7 +47,7 @@ fn a_deaf_server_leaves_at_sigterm() {
         let mut running = stage.sh("trap 'exit 5' TERM; echo $$; while :; do sleep 1000 & wait; done").await;
         let witness = running.pids(1).await;
         running.stdin.take();
-        let stopped = stop_ladder(&running.tree, QUICK).await;
+        let stopped = stop_ladder(&running.tree, patience(Step::Terminated)).await;
         assert_eq!((stopped.step, stopped.exit), (Step::Terminated, Some(Exit::Code(5))));
         assert_eq!(witness.living(), 0);
     });
@@ -62,10 +60,10 @@ fn a_stubborn_family_is_killed_whole() {
         let witness = running.pids(FAMILY_SIZE).await;
         assert_eq!(witness.living(), FAMILY_SIZE);
         running.stdin.take();
-        let stopped = stop_ladder(&running.tree, QUICK).await;
+        let stopped = stop_ladder(&running.tree, patience(Step::Killed)).await;
         assert_eq!(stopped.step, Step::Killed);
         // All of the tree are gone when it says so; the one without a mark goes with the last instance.
-        assert!(witness.survivors(LIMIT).is_empty());
+        assert!(witness.survivors(LONG).is_empty());
     });
 }
 
@@ -84,7 +82,7 @@ fn one_tree_ends_and_others_stay() {
         other.tree.kill();
         other.tree.gone().await;
         assert_eq!(of_other.living(), 0);
-        assert!(of_one.survivors(LIMIT).is_empty());
+        assert!(of_one.survivors(LONG).is_empty());
     });
 }
 
@@ -97,7 +95,7 @@ fn a_dead_wrapper_is_noticed() {
         assert_eq!(running.tree.exited().await, Exit::Signal(9));
         assert_eq!(witness.living(), 1, "the child lives and holds the pipe");
         running.stdin.take();
-        assert_eq!(stop_ladder(&running.tree, QUICK).await.step, Step::Terminated);
+        assert_eq!(stop_ladder(&running.tree, patience(Step::Terminated)).await.step, Step::Terminated);
         assert_eq!(witness.living(), 0);
     });
 }
@@ -108,7 +106,7 @@ fn a_stopped_server_is_woken_to_leave() {
         let mut running = stage.sh("echo $$; kill -STOP $$; exec cat").await;
         let witness = running.pids(1).await;
         running.stdin.take();
-        let stopped = stop_ladder(&running.tree, QUICK).await;
+        let stopped = stop_ladder(&running.tree, patience(Step::Terminated)).await;
         assert_eq!((stopped.step, stopped.exit), (Step::Terminated, Some(Exit::Signal(15))));
         assert_eq!(witness.living(), 0);
     });
@@ -121,7 +119,7 @@ fn the_last_handle_kills() {
         let witness = running.pids(FAMILY_SIZE).await;
         drop(running);
         tokio::task::yield_now().await;
-        assert!(witness.survivors(LIMIT).is_empty());
+        assert!(witness.survivors(LONG).is_empty());
     });
 }
 
@@ -139,9 +137,8 @@ fn a_start_nobody_waits_for_is_undone() {
         let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path).unwrap());
         // Killed before it could tell its number, or after.
         let told = tokio::time::timeout(Duration::from_millis(500), read).await;
-        if let Ok(pid) = told.map(Result::unwrap) {
-            let pid: i32 = pid.trim().parse().unwrap();
-            let deadline = Instant::now() + LIMIT;
+        if let Some(pid) = told.ok().and_then(|text| text.unwrap().trim().parse().ok()) {
+            let deadline = Instant::now() + LONG;
             while lives(pid) && Instant::now() < deadline {
                 tokio::task::yield_now().await;
             }
@@ -159,7 +156,7 @@ fn close_leaves_nothing() {
         let witness = running.pids(FAMILY_SIZE).await;
         let guard = Witness::new(&[stage.launcher.guard().unwrap() as i32]);
         running.stdin.take();
-        assert!(stage.launcher.close(LIMIT).await);
+        assert!(stage.launcher.close(LONG).await);
         assert_eq!(witness.living() + guard.living(), 0);
     });
 }
@@ -189,9 +186,11 @@ fn a_killed_hub_leaves_nothing() {
     let killed = Instant::now();
     hub.kill().unwrap();
     hub.wait().unwrap();
-    let survivors = witness.survivors(LIMIT);
+    let survivors = witness.survivors(LONG);
     assert!(survivors.is_empty(), "{survivors:?} of {pids:?}");
-    eprintln!("all gone {} ms after the hub", killed.elapsed().as_millis());
+    // The promise is three seconds; a machine that is busy with other things can't show it.
+    let took = killed.elapsed();
+    assert!(took < Duration::from_secs(3) || busy(), "it took {took:?}");
 }
 
 fn a_killed_guard_is_told_and_swept_up_after() {
@@ -234,7 +233,7 @@ fn leftovers_of_a_killed_hub_and_guard_are_swept() {
     });
     other.kill().unwrap();
     other.wait().unwrap();
-    assert!(bystander.survivors(LIMIT).is_empty());
+    assert!(bystander.survivors(LONG).is_empty());
 }
 
 fn the_guard_ignores_the_terminal() {

@@ -10,19 +10,22 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::unix::pipe;
-use upstream::launch::{Child, Launch, Launcher, Patience};
+use upstream::launch::{Child, Launch, Launcher, Patience, Step};
 
 /// The role of a hub that starts the scripts given as arguments, tells their pids, and waits to be killed.
 pub const HUB: &str = "hub";
 
 pub type Tests = Vec<(&'static str, fn())>;
 
-pub const QUICK: Patience = Patience {
-    close: Duration::from_millis(150),
-    offspring: Duration::from_millis(100),
-    terminate: Duration::from_millis(300),
-    kill: Duration::from_secs(3),
-};
+/// Long enough also on a machine that is busy with other things; waits end as soon as they can.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// Short for the steps before the one that is expected, long for that one.
+pub fn patience(expected: Step) -> Patience {
+    let time = |step| if step < expected { Duration::from_millis(100) } else { LONG };
+    let close = time(Step::Closed);
+    Patience { close, offspring: close, terminate: time(Step::Terminated), kill: LONG }
+}
 
 pub fn local<F: Future>(future: F) -> F::Output {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -64,14 +67,21 @@ pub fn program(path: &str, args: &[&str]) -> Launch {
 pub struct Running {
     pub stdin: Option<OwnedFd>,
     pub lines: Lines<BufReader<pipe::Receiver>>,
-    pub _errors: OwnedFd,
+    pub stderr: Option<OwnedFd>,
     pub tree: upstream::launch::Tree,
 }
 
 impl Running {
     pub fn new(child: Child) -> Running {
+        let (mut running, stderr) = Running::apart(child);
+        running.stderr = Some(stderr);
+        running
+    }
+
+    /// With its stderr aside.
+    pub fn apart(child: Child) -> (Running, OwnedFd) {
         let lines = BufReader::new(pipe::Receiver::from_owned_fd(child.stdout).unwrap()).lines();
-        Running { stdin: Some(child.stdin), lines, _errors: child.stderr, tree: child.tree }
+        (Running { stdin: Some(child.stdin), lines, stderr: None, tree: child.tree }, child.stderr)
     }
 
     pub async fn line(&mut self) -> String {
@@ -111,6 +121,13 @@ impl Witness {
     pub fn living(&self) -> usize {
         self.0.iter().filter(|(pid, _)| lives(*pid)).count()
     }
+}
+
+/// Whether more is running than this machine has cores for.
+pub fn busy() -> bool {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap();
+    let load: f64 = load.split(' ').next().unwrap().parse().unwrap();
+    load > std::thread::available_parallelism().unwrap().get() as f64
 }
 
 /// A zombie does not count.

@@ -18,6 +18,7 @@ pub fn all() -> Tests {
         ("start::reasons", reasons),
         ("start::unfit_text_is_refused", unfit_text_is_refused),
         ("start::fifty_at_once", fifty_at_once),
+        ("start::a_flood_on_stderr_does_not_hold_up_the_answer", a_flood_on_stderr_does_not_hold_up_the_answer),
     ]
 }
 
@@ -201,5 +202,20 @@ fn fifty_at_once() {
             assert_eq!(running.tree.exited().await, Exit::Code(number as i32));
             running.tree.gone().await;
         }
+    });
+}
+
+fn a_flood_on_stderr_does_not_hold_up_the_answer() {
+    local(async {
+        let stage = Stage::new();
+        let logs = upstream::logs::Logs::open(&stage.home.path().join("logs")).unwrap();
+        let log = logs.server("spam");
+        let script = "dd if=/dev/zero bs=1024 count=256 2>/dev/null >&2; printf '\\377\\n%0204800d\\nlast\\n' 1 >&2; echo answer";
+        let child = stage.launcher.spawn(shell(script)).await.unwrap();
+        let (mut running, stderr) = Running::apart(child);
+        let ended = log.drain(stderr).unwrap();
+        assert_eq!(running.line().await, "answer");
+        ended.await.unwrap_err();
+        assert_eq!(&*log.tail(1)[0].text, "last");
     });
 }

@@ -23,8 +23,12 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The raw progress token of a request, where it has one (a string or a number).
 pub fn progress_token(params: &Bytes) -> Option<Bytes> {
-    let meta = object::get(params, "_meta")?;
-    object::get(&meta, "progressToken").filter(|token| token.first() != Some(&b'n'))
+    object::get(params, "_meta").as_ref().and_then(token_in)
+}
+
+/// As [`progress_token`], where the `_meta` is at hand.
+pub fn token_in(meta: &Bytes) -> Option<Bytes> {
+    object::get(meta, "progressToken").filter(|token| token.first() != Some(&b'n'))
 }
 
 /// Params for a server: the client's progress token and all reserved and own keys are gone from `_meta`; `token` and

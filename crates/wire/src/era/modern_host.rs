@@ -19,9 +19,14 @@ pub enum Claim {
 
 /// Reads the reserved keys of a request's `_meta`.
 pub fn claim(params: &Bytes) -> Claim {
-    let Some(bag) = object::get(params, "_meta") else { return Claim::None };
+    claim_in(object::get(params, "_meta").as_ref())
+}
+
+/// As [`claim`], where the `_meta` is at hand.
+pub fn claim_in(bag: Option<&Bytes>) -> Claim {
+    let Some(bag) = bag else { return Claim::None };
     let [version, info, capabilities, level] =
-        object::pick(&bag, [meta::VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL]);
+        object::pick(bag, [meta::VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL]);
     let Some(version) = version else { return Claim::None };
     let version = object::text(&bag[version]).unwrap_or_default();
     if Version::parse(&version) != Some(Version::V2026) {
@@ -72,10 +77,20 @@ pub fn discovered(capabilities: &str, server_info: &str, instructions: Option<&s
 /// The end of a request as a modern client understands it.
 pub fn answer(answer: Answer, method: &str) -> Out {
     match answer {
-        Answer::Result { era: Era::Modern, body } => Out::Result(body),
+        Answer::Result { era: Era::Modern, body } => Out::Result(completed(body, method)),
         Answer::Result { era: Era::Legacy, body } => Out::Result(stamp(body, method)),
         Answer::Error(error) => from_error(error, method),
     }
+}
+
+/// A modern server's result; one that forgot to say what it is is taken for complete, as its client would have to.
+fn completed(body: Rope, method: &str) -> Rope {
+    let first = body.pieces().first().cloned().unwrap_or_default();
+    if memchr::memmem::find(&first, b"\"resultType\"").is_some() {
+        return body;
+    }
+    let text = body.join();
+    if object::get(&text, "resultType").is_some() { text.into() } else { stamp(text.into(), method) }
 }
 
 /// Puts `resultType` and the cache hints in front of a legacy result's own members.

@@ -24,8 +24,9 @@ use tokio::time::Instant;
 /// Time for name look-up and connecting.
 pub const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// How long a connection may lie unused, unless its server says less.
-const IDLE_TIME: Duration = Duration::from_secs(30);
-const MAX_IDLE: usize = 16;
+pub const IDLE_TIME: Duration = Duration::from_secs(30);
+/// As many as requests may run at once: a burst must not close what the next one needs.
+pub const MAX_IDLE: usize = 64;
 
 /// A task that ends with its owner.
 struct Owned(JoinHandle<()>);

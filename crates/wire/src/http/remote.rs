@@ -2,7 +2,7 @@
 //! system's proxies honoured. It follows no redirect, repeats nothing and connects to no reserved address.
 
 use super::carrier::{Chunks, Outgoing, Reply};
-use super::pool::CONNECT_TIME;
+use super::pool::{CONNECT_TIME, IDLE_TIME, MAX_IDLE};
 use super::target::{AddressFault, Target, permitted};
 use super::trouble::{Failure, FailureKind, unreachable};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -65,8 +65,8 @@ async fn client() -> Result<Client, Failure> {
             .referer(false)
             .http1_only()
             .connect_timeout(CONNECT_TIME)
-            .pool_idle_timeout(Duration::from_secs(30))
-            .pool_max_idle_per_host(8)
+            .pool_idle_timeout(IDLE_TIME)
+            .pool_max_idle_per_host(MAX_IDLE)
             .tcp_keepalive(Duration::from_secs(30))
             .dns_resolver(Arc::new(Checked))
             .build()

@@ -1,7 +1,7 @@
 //! Who is let in: T21, T25, T26, T29, T31 (HTTP), T45, and the order of the checks.
 
-use super::super::{Bounds, Tokens};
-use super::rig::{MAX_BODY, Req, Rig, Wire, initialize, modern, rpc, run, token};
+use super::super::Bounds;
+use super::rig::{MAX_BODY, Req, Rig, Tokens, Wire, initialize, modern, rpc, run, token};
 
 /// Every path, those that do not exist included.
 const PATHS: [&str; 7] = ["/mcp", "/mcp/s/files", "/mcp/p/small", "/health", "/metrics", "/", "/op/status"];

@@ -5,5 +5,6 @@ mod answers;
 mod fake;
 mod gate;
 mod legacy;
+mod messages;
 mod modern;
 mod rig;

@@ -1,6 +1,7 @@
 //! The door on a real loopback port, and a client that writes and reads plain HTTP.
 
-use super::super::{Bounds, HttpDoor, Token, Tokens};
+pub use super::super::Tokens;
+use super::super::{Bounds, HttpDoor, Token};
 use super::fake::{FakeHub, State};
 use contract::Hash;
 use serde_json::Value;
@@ -37,7 +38,7 @@ pub fn run<F: Future<Output = ()>>(bounds: Bounds, test: impl FnOnce(Rig) -> F) 
         let tokens = Tokens::new(vec![token("cursor"), token("zed")]);
         let door = Rc::new(HttpDoor::with(Rc::new(FakeHub(hub.clone())), tokens, port, bounds));
         let (stop, stopped) = oneshot::channel();
-        let limits = Limits { max_body: MAX_BODY, ..Limits::default() };
+        let limits = Limits { max_body: MAX_BODY, comment_time: Duration::from_millis(100), ..Limits::default() };
         let served = door.clone();
         let server = tokio::task::spawn_local(async move {
             served
@@ -224,17 +225,30 @@ impl Wire {
         }
         Res { body: String::from_utf8(body).unwrap(), ..self.head.clone() }
     }
-    /// The next event's data, or `:` for a comment; None at the end of the stream.
-    pub async fn event(&mut self) -> Option<String> {
+    /// The next event or comment; None at the end of the stream.
+    async fn block(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
-                let event: String = self.text.drain(..end + 2).collect();
-                let data: Vec<_> = event.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
-                return Some(if data.is_empty() { ":".to_owned() } else { data.join("\n") });
+                return Some(self.text.drain(..end + 2).collect());
             }
             let chunk = self.chunk().await?;
             self.text.push_str(&String::from_utf8(chunk).unwrap());
         }
+    }
+    /// The next event's data; None at the end of the stream.
+    pub async fn event(&mut self) -> Option<String> {
+        loop {
+            let block = self.block().await?;
+            let data: Vec<_> = block.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+            if !data.is_empty() {
+                return Some(data.join("\n"));
+            }
+        }
+    }
+    /// Waits for a comment, which shows that the stream lives.
+    pub async fn beat(&mut self) {
+        let block = self.block().await;
+        assert!(block.as_ref().is_some_and(|block| block.starts_with(':')), "{block:?}");
     }
     pub async fn message(&mut self) -> Value {
         let event = self.event().await.expect("an event");
@@ -255,6 +269,11 @@ pub async fn initialize_as(rig: &Rig, version: &str, secret: &str, path: &str) -
     let res = req.send(rig).await;
     assert_eq!(res.status, 200, "{res:?}");
     res.field("mcp-session-id").unwrap().to_owned()
+}
+
+/// A POST within a session.
+pub fn in_session(rig: &Rig, session: &str, body: impl Into<String>) -> Req {
+    Req::post(rig, body).with("Mcp-Session-Id", session)
 }
 
 /// A legacy request.

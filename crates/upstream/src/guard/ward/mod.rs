@@ -1,7 +1,7 @@
 //! What the guard decides: events in, effects out, time as an argument. Starts nothing and signals nothing itself.
 
-use super::census::{Entry, Proc, Table};
-use super::words::{Ended, Force, Report, Request, Stage, Start};
+use crate::guard::census::{Entry, Proc, Table};
+use crate::guard::words::{Ended, Force, Report, Request, Stage, Start};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Milliseconds since the guard began.
@@ -137,6 +137,11 @@ impl Ward {
     /// The processes started whose end has not been told yet, for systems without a process table.
     pub fn roots(&self) -> impl Iterator<Item = Proc> {
         self.instances.values().map(|instance| instance.root)
+    }
+
+    /// The process table could not be read: tries again soon.
+    pub fn blind(&mut self, now: Millis) {
+        self.look_at = Some(now + AGAIN);
     }
 
     fn look(&mut self, at: Millis) {
@@ -281,9 +286,9 @@ impl Ward {
             if missed {
                 self.instances.remove(&id);
                 effects.push(Effect::Report(Report::Gone { id }));
+            } else {
+                self.look(now);
             }
-            // A second look: to be sure, or for strays that may go now.
-            self.look(now);
             return;
         }
         if let Some(force) = instance.wish {
@@ -342,3 +347,6 @@ impl Ward {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
