@@ -4,6 +4,7 @@
 
 mod attach;
 mod calls;
+mod cases;
 mod catalog;
 mod crash;
 mod eras;

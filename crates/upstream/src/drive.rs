@@ -125,13 +125,14 @@ fn unusable(server: &Server, reason: &str) {
 /// Waits until the server is wanted, or is over.
 async fn rest(server: &Server) {
     while !server.over.get() && (server.halted.get() || !server.wanted.get()) {
-        server.wake.notified().await;
         if server.halted.get() {
             let (state, ..) = server.state();
             if state != State::Halted && state != State::Unusable {
                 server.enter(State::Halted, None);
+                server.fail_queue("it was stopped");
             }
         }
+        server.wake.notified().await;
     }
 }
 
