@@ -201,6 +201,10 @@ async fn relay(
     if let Ok(Some((listener, port))) = bound {
         let door = Rc::new(HttpDoor::new(agents, known(&token, &valid.borrow()), port));
         let serving = Rc::clone(&door);
+        let (mut latest, secret) = (book.valid(), token.clone());
+        door.ask_for_tokens(move || {
+            latest.has_changed().unwrap_or(false).then(|| known(&secret, &latest.borrow_and_update()))
+        });
         let served = async move { serving.serve(listener, Default::default(), ended(http_ended)).await };
         streams = Some(doors.spawn_local(served));
         doors.spawn_local(async move {
@@ -247,6 +251,7 @@ async fn relay(
         tracing::warn!("the guard was late");
     }
     documents::remove(&agent_socket);
+    relay.core().settle();
     drop(relay);
     let stopped = tokio::task::spawn_blocking(move || thread.stop()).await;
     told_on.abort();
