@@ -2,6 +2,7 @@
 """A scripted MCP server for the stories: each tool is one way in which real servers misbehave.
 
 Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|error] [--name NAME]
+               [--heavy N] [--tool ONLY]
 """
 import json
 import os
@@ -13,6 +14,7 @@ FLAGS = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 OUT = sys.stdout.buffer
 DISCOVER = FLAGS.get("--discover", "unknown")
 COUNT = int(FLAGS.get("--tools", "0"))
+HEAVY = int(FLAGS.get("--heavy", "0"))
 PAGE = int(FLAGS.get("--page", "0"))
 CURSOR = 'a="/+{}'
 UNICODE = "naïve ≤ 読 🛠"
@@ -52,8 +54,17 @@ NAMES = ["echo", "noise", "bytewise", "spam", "twice", "odd_null_error", "odd_no
          "env", "deaf", "burst", "seen", "never", "shout", "unknown_fields"]
 
 
+def heavy(n):
+    words = ["word %d" % word for word in range(6000)]
+    shapes = [{"one": {"enum": words}}, {"one": {"type": "string"}}]
+    shape = shapes[n] if n < 2 else {"p%d" % p: {"type": "string", "description": "x" * 180} for p in range(50)}
+    return tool("heavy_%d" % n, shape, **({"description": "D" * 200_000} if n == 1 else {}))
+
+
 def tools():
-    many = [tool("tool_%03d" % n) for n in range(COUNT)]
+    if "--tool" in FLAGS:
+        return [tool(FLAGS["--tool"])]
+    many = [heavy(n) for n in range(HEAVY)] + [tool("tool_%03d" % n) for n in range(COUNT)]
     named = [tool(name, {"text": {"type": "string"}, "count": {"type": "integer"}}) for name in NAMES]
     write_tool = tool("write")
     del write_tool["annotations"]
@@ -158,7 +169,7 @@ def call(id, params):
     elif name == "unknown_fields":
         write('{"jsonrpc":"2.0","id":%s,"result":{"zebra":1e2,"content":[{"type":"new","n":12345678901234567890123.0}],'
               '"apple":{"b":1,"a":2}}}\n' % json.dumps(id))
-    elif name == "write" or name == "vendor" or name.startswith("tool_") or name.startswith("added_"):
+    elif name == "write" or name == "vendor" or name.startswith("tool_") or name.startswith(("added_", "heavy_")):
         text(id, name)
     else:
         error(id, -32602, "unknown tool")

@@ -4,12 +4,14 @@
 
 mod attach;
 mod calls;
+mod cases;
 mod catalog;
 mod crash;
 mod eras;
 mod fake;
 mod framing;
 mod http_door;
+mod http_up;
 mod isolation;
 mod layers;
 mod manage;

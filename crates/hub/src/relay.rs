@@ -312,21 +312,25 @@ async fn act(backend: &Rc<Backend>, action: ServerAction) -> Result<ServerView, 
         return Err(Refusal { code: "unusable_server".into(), message: problem, next });
     };
     let deadline = Instant::now() + ACTION;
-    let settled = |goal: fn(&State) -> bool| async move {
+    let settled = |goal: fn(&State) -> bool, after: Option<SystemTime>| async move {
         loop {
             let news = backend.news.notified();
-            if goal(&server.state().0) || timeout_at(deadline, news).await.is_err() {
+            let (state, _, since) = server.state();
+            if (goal(&state) && after != Some(since)) || timeout_at(deadline, news).await.is_err() {
                 return;
             }
         }
     };
     if matches!(action, ServerAction::Stop | ServerAction::Restart) {
         server.halt();
-        settled(|state| matches!(state, State::Halted | State::Unusable)).await;
+        settled(|state| matches!(state, State::Halted | State::Unusable), None).await;
     }
     if matches!(action, ServerAction::Start | ServerAction::Restart) {
+        // How it failed before is no answer; the try that begins now is.
+        let (before, _, since) = server.state();
         server.start();
-        settled(|state| matches!(state, State::Ready | State::Unusable | State::Failing { .. })).await;
+        let after = (before != State::Ready).then_some(since);
+        settled(|state| matches!(state, State::Ready | State::Unusable | State::Failing { .. }), after).await;
     }
     Ok(views::server(backend))
 }

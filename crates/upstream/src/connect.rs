@@ -1,29 +1,36 @@
-//! From a description to a connected, listed server: launch, probe of the era, handshake, lists; and back:
-//! the words for how it ended, the order of stopping.
+//! From a description to a connected, listed server: launch, handshake, lists; and back: the words for how it ended,
+//! the order of stopping.
 
 use crate::drive::Live;
-use crate::launch::{Step, Tree, stop_ladder};
+use crate::handshake::{self, Hello, Unshaken, ask, handshake};
+use crate::launch::{Patience, Step, Tree, stop_ladder};
 use crate::listing::{self, Listing, Next, Pages};
+use crate::mirror::Mirrored;
+use crate::open::open;
+use crate::own::{ALL, Listening};
 use crate::server::Server;
-use crate::session::{List, Session};
+use crate::session::Session;
 use crate::spec::{Spec, Transport};
-use crate::waiter::{Failure, Waiter};
+use crate::wired::{End, List, Listener};
 use bytes::Bytes;
-use frame::{Answer, Era, Level, Progress, Version, object};
+use frame::{Era, object};
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use wire::era::{error_code, legacy_server, modern_server};
-use wire::link::Inbox;
-use wire::stdio::StdioLink;
+use wire::era::modern_server;
+use wire::http::NEEDS_SIGN_IN;
 
-/// How long a server may be silent after `server/discover` before `initialize` is sent as well.
-const SILENCE: Duration = Duration::from_secs(3);
 /// Package runners may download before the server's first word.
 const INSTALL: Duration = Duration::from_secs(600);
 /// How long the exit status of a process may come after its stdout has ended.
 const LAST_WORD: Duration = Duration::from_millis(500);
+/// How often a program that listens, but does not answer yet, is asked again.
+const AGAIN: Duration = Duration::from_millis(100);
+/// How long a program that speaks over HTTP may take to notice that its stdin was closed: most never look, and are
+/// told to leave by SIGTERM.
+const UNHEARD: Duration = Duration::from_millis(300);
+/// How long a server may take to end its session.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Why there is no connection.
 pub(crate) enum Fault {
@@ -55,8 +62,8 @@ pub(crate) async fn connect(server: &Rc<Server>) -> Result<Live, Fault> {
     let deadline = Instant::now() + budget;
     let mut era = server.memory.get();
     for last in [false, true] {
-        let mut live = open(server).await?;
-        let shaken = timeout_at(deadline, handshake(server, &live.session, era)).await;
+        let mut live = open(server, deadline).await?;
+        let shaken = timeout_at(deadline, shake(server, &live, era)).await;
         let why = match shaken {
             Ok(Ok(hello)) => {
                 server.memory.set(Some(live.session.era.get()));
@@ -76,9 +83,10 @@ pub(crate) async fn connect(server: &Rc<Server>) -> Result<Live, Fault> {
                 era = Some(Era::Legacy);
                 live.session.close(&why);
                 stop(server, &live).await;
+                server.ended.borrow_mut().take();
                 continue;
             }
-            Ok(Err(Unshaken::Died(why))) => obituary(server, live.tree.as_ref(), &why).await,
+            Ok(Err(Unshaken::Died(why) | Unshaken::NotYet(why))) => obituary(server, live.tree.as_ref(), &why).await,
             Ok(Err(Unshaken::Refused(why))) => why,
             Err(_) => server.parts.with_last_words(
                 &server.name,
@@ -88,156 +96,58 @@ pub(crate) async fn connect(server: &Rc<Server>) -> Result<Live, Fault> {
         live.session.close(&why);
         stop(server, &live).await;
         live.tree = None;
-        return Err(Fault::Failed(why));
+        let signs_in = matches!(&*server.ended.borrow(), Some(End::SignIn));
+        return Err(if signs_in { Fault::Unusable(NEEDS_SIGN_IN.into()) } else { Fault::Failed(why) });
     }
     Err(Fault::Failed("it dies at start".into()))
 }
 
-async fn open(server: &Rc<Server>) -> Result<Live, Fault> {
-    let listener = Rc::downgrade(server);
-    let session = Session::new(Rc::clone(&server.counters), listener);
-    let inbox: Rc<dyn Inbox> = Rc::clone(&session) as Rc<dyn Inbox>;
-    match &server.spec.transport {
-        Transport::Stdio(process) => {
-            let (child, program) = server.parts.launch(&server.name, process).await.map_err(Fault::Failed)?;
-            *server.program.borrow_mut() = Some(program.display().to_string());
-            server.pid.set(u32::try_from(child.tree.pid()).ok());
-            server.parts.drain(&server.name, child.stderr);
-            let link = StdioLink::open(child.stdin, child.stdout, server.spec.max_message, inbox)
-                .map_err(|error| Fault::Failed(format!("its pipes cannot be used: {error}")))?;
-            session.plug(Box::new(link));
-            Ok(Live { session, tree: Some(child.tree) })
-        }
-        Transport::Http { .. } | Transport::HttpChild { .. } => {
-            Err(Fault::Unusable("HTTP servers are not supported yet".into()))
+/// The handshake, again and again while a program that was just started is not ready to answer.
+async fn shake(server: &Server, live: &Live, era: Option<Era>) -> Result<Hello, Unshaken> {
+    loop {
+        match handshake(server, &live.session, era).await {
+            Err(Unshaken::NotYet(why)) if live.is_child_with_port(server) => {
+                server.ended.borrow_mut().take();
+                tokio::select! {
+                    () = sleep(AGAIN) => {}
+                    () = live.is_over(server) => return Err(Unshaken::NotYet(why)),
+                }
+            }
+            shaken => return shaken,
         }
     }
 }
 
-/// Why a handshake failed.
-enum Unshaken {
-    /// The connection ended.
-    Died(String),
-    /// The server answers, but not what is needed.
-    Refused(String),
-}
-
-/// What a server said of itself.
-struct Hello {
-    version: Version,
-    capabilities: Bytes,
-    server_info: Bytes,
-    instructions: Option<String>,
-}
-
-type Outcome = Result<Answer, Failure>;
-
-/// A waiter for the hub's own requests.
-struct Told(oneshot::Sender<Outcome>);
-
-impl Waiter for Told {
-    fn sending(&mut self) -> bool {
-        true
-    }
-    fn progress(&mut self, _progress: &Progress) {}
-    fn log(&mut self, _level: Level, _params: &Bytes) {}
-    fn done(self: Box<Self>, end: Outcome) {
-        // A receiver that is gone has lost interest.
-        let _ = self.0.send(end);
-    }
-}
-
-async fn ask(server: &Server, session: &Session, method: &str, params: &Bytes, era: Era) -> Outcome {
-    let (tell, told) = oneshot::channel();
-    // The caller's own deadline is nearer; this one only keeps the entry from staying for ever.
-    session.own_request(server.id(), method, params, era, INSTALL, Box::new(Told(tell)));
-    told.await.unwrap_or_else(|_| Err(Failure::Crashed("the connection was given up".into())))
-}
-
-async fn handshake(server: &Server, session: &Session, memory: Option<Era>) -> Result<Hello, Unshaken> {
-    let initialize = legacy_server::initialize(env!("CARGO_PKG_VERSION")).join();
-    if memory == Some(Era::Legacy) {
-        return legacy(session, ask(server, session, "initialize", &initialize, Era::Legacy).await);
-    }
-    let empty = Bytes::from_static(b"{}");
-    let discover = ask(server, session, "server/discover", &empty, Era::Modern);
-    tokio::pin!(discover);
-    let first = timeout(SILENCE, &mut discover).await;
-    let outcome = match first {
-        Ok(outcome) => outcome,
-        // Silent so far: whichever answers first decides; -32022 means that the first message has already decided.
+/// A new session on the same connection, for a server that has forgotten the last one; then its lists anew.
+pub(crate) async fn renew(server: &Rc<Server>, session: &Session) -> Result<(), String> {
+    let limit = server.spec.start_timeout;
+    let renewed = timeout(limit, async {
+        let hello = match handshake::initialize(server, session).await {
+            Ok(hello) => hello,
+            Err(Unshaken::Died(why) | Unshaken::Refused(why) | Unshaken::NotYet(why)) => return Err(why),
+        };
+        read_all(server, session, hello).await
+    });
+    match renewed.await {
+        Ok(Ok(listing)) => {
+            publish(server, listing);
+            Ok(())
+        }
+        Ok(Err(why)) => Err(format!("it has forgotten the session, and no new one could be begun: {why}")),
         Err(_) => {
-            let classic = ask(server, session, "initialize", &initialize, Era::Legacy);
-            tokio::select! {
-                outcome = &mut discover => outcome,
-                outcome = classic => match outcome {
-                    Ok(Answer::Error(error)) if error_code(&error.join()) == Some(-32022) => discover.await,
-                    outcome => return legacy(session, outcome),
-                },
-            }
+            Err(format!("it has forgotten the session, and a new one did not begin within {} s", limit.as_secs()))
         }
-    };
-    match outcome {
-        Ok(Answer::Result { body, .. }) => {
-            let body = body.join();
-            if modern_server::speaks_modern(&body) {
-                session.era.set(Era::Modern);
-                return Ok(modern(&body));
-            }
-        }
-        Ok(Answer::Error(_)) => {}
-        Err(failure @ (Failure::Crashed(_) | Failure::Unavailable(_))) => {
-            return Err(Unshaken::Died(failure.to_string()));
-        }
-        Err(_) => {}
-    }
-    legacy(session, ask(server, session, "initialize", &initialize, Era::Legacy).await)
-}
-
-fn modern(body: &Bytes) -> Hello {
-    let [capabilities, instructions, meta] = object::pick(body, ["capabilities", "instructions", "_meta"]);
-    let info = meta.and_then(|range| object::get(&body.slice(range), wire::era::meta::SERVER_INFO));
-    Hello {
-        version: Version::V2026,
-        capabilities: part(body, capabilities),
-        server_info: info.unwrap_or_else(|| Bytes::from_static(b"{}")),
-        instructions: instructions.and_then(|range| object::text(&body[range]).map(String::from)),
     }
 }
 
-fn part(body: &Bytes, range: Option<std::ops::Range<usize>>) -> Bytes {
-    range
-        .map(|range| body.slice(range))
-        .filter(|text| text.first() == Some(&b'{'))
-        .unwrap_or_else(|| Bytes::from_static(b"{}"))
+/// A list as far as it was read, what was wrong with it, and whether it is all that the server would give.
+struct ReadList {
+    entries: Vec<Bytes>,
+    problem: Option<String>,
+    whole: bool,
 }
 
-fn legacy(session: &Session, outcome: Outcome) -> Result<Hello, Unshaken> {
-    let body = match outcome {
-        Ok(Answer::Result { body, .. }) => body.join(),
-        Ok(Answer::Error(error)) => {
-            let text: String = String::from_utf8_lossy(&error.join()).chars().take(300).collect();
-            return Err(Unshaken::Refused(format!("it refused `initialize`: {text}")));
-        }
-        Err(failure) => return Err(Unshaken::Died(failure.to_string())),
-    };
-    let [version, capabilities, info, instructions] =
-        object::pick(&body, ["protocolVersion", "capabilities", "serverInfo", "instructions"]);
-    let version = version.and_then(|range| object::text(&body[range]).and_then(|text| Version::parse(&text)));
-    let Some(version) = version.filter(|version| version.era() == Era::Legacy) else {
-        return Err(Unshaken::Refused("it answered `initialize` with a protocol version nobody knows".into()));
-    };
-    session.era.set(Era::Legacy);
-    session.notify("notifications/initialized", None);
-    Ok(Hello {
-        version,
-        capabilities: part(&body, capabilities),
-        server_info: part(&body, info),
-        instructions: instructions.and_then(|range| object::text(&body[range]).map(String::from)),
-    })
-}
-
-async fn read_list(server: &Server, session: &Session, method: &str, key: &str) -> (Vec<Bytes>, Option<String>) {
+async fn read_list(server: &Server, session: &Session, method: &str, key: &str) -> ReadList {
     let mut pages = Pages::default();
     let mut params = Bytes::from_static(b"{}");
     loop {
@@ -247,7 +157,10 @@ async fn read_list(server: &Server, session: &Session, method: &str, key: &str) 
                 pages = rest;
                 params = next;
             }
-            (_, Next::End(entries, problem)) => return (entries, problem),
+            (_, Next::End(entries, problem)) => return ReadList { entries, problem, whole: true },
+            (_, Next::Broken(entries, problem)) => {
+                return ReadList { entries, problem: Some(problem), whole: false };
+            }
         }
     }
 }
@@ -257,31 +170,44 @@ async fn read_all(server: &Server, session: &Session, hello: Hello) -> Result<Li
     let one = |list: List, place: usize| {
         let wanted = declared(list);
         let (method, key) = listing::methods(list)[place];
-        async move { if wanted { read_list(server, session, method, key).await } else { (Vec::new(), None) } }
+        async move {
+            let none = ReadList { entries: Vec::new(), problem: None, whole: true };
+            if wanted { read_list(server, session, method, key).await } else { none }
+        }
     };
     let (tools, prompts, resources, templates) =
         tokio::join!(one(List::Tools, 0), one(List::Prompts, 0), one(List::Resources, 0), one(List::Resources, 1));
     if !session.is_open() {
         return Err("it ended while its lists were read".into());
     }
-    let problems = [tools.1, prompts.1, resources.1, templates.1].into_iter().flatten().collect();
+    match &*server.ended.borrow() {
+        None => {}
+        Some(End::Broken(why)) => return Err(why.clone()),
+        Some(End::SignIn) => return Err(NEEDS_SIGN_IN.into()),
+        Some(End::Forgotten) => return Err("it forgot the session while its lists were read".into()),
+    }
+    let problems =
+        [tools.problem, prompts.problem, resources.problem, templates.problem].into_iter().flatten().collect();
     Ok(Listing {
         version: hello.version,
         capabilities: hello.capabilities,
         server_info: hello.server_info,
         instructions: hello.instructions,
-        tools: tools.0,
-        prompts: prompts.0,
-        resources: resources.0,
-        templates: templates.0,
+        tools: tools.entries,
+        prompts: prompts.entries,
+        resources: resources.entries,
+        templates: templates.entries,
         problems,
     })
 }
 
 fn publish(server: &Rc<Server>, listing: Listing) {
     server.version.set(Some(listing.version));
-    if server.session.borrow().as_ref().is_some_and(|session| session.era.get() == Era::Modern) {
-        listen(server, &listing);
+    if let Some(session) = &*server.session.borrow() {
+        *session.mirrored.borrow_mut() = Mirrored::of(&listing.tools);
+        if session.era.get() == Era::Modern {
+            listen(server, session, &listing);
+        }
     }
     if server.listing.borrow().as_deref() == Some(&listing) {
         return;
@@ -292,13 +218,23 @@ fn publish(server: &Rc<Server>, listing: Listing) {
 }
 
 /// A modern server tells of changes only where it was asked to.
-fn listen(server: &Rc<Server>, listing: &Listing) {
-    let session = server.session.borrow().clone();
-    if let (Some(params), Some(session)) = (modern_server::listen(&listing.capabilities), session) {
+fn listen(server: &Rc<Server>, session: &Rc<Session>, listing: &Listing) {
+    if let Some(params) = modern_server::listen(&listing.capabilities)
+        && !session.listening.replace(true)
+    {
         let for_ever = Duration::from_secs(10 * 365 * 24 * 3600);
-        let ignored = Box::new(crate::server::Ignored);
-        if !session.listening.replace(true) {
-            session.own_request(server.id(), "subscriptions/listen", &params, Era::Modern, for_ever, ignored);
+        let waiter = Box::new(Listening::new(server, session));
+        session.own_request(server.id(), "subscriptions/listen", &params, Era::Modern, for_ever, waiter);
+    }
+}
+
+/// Listens anew after the server had ended it; what has changed in between is read.
+pub(crate) fn listen_again(server: &Rc<Server>, session: &Rc<Session>) {
+    let listing = server.listing.borrow().clone();
+    if let Some(listing) = listing {
+        listen(server, session, &listing);
+        for list in ALL {
+            server.list_changed(list);
         }
     }
 }
@@ -317,12 +253,16 @@ pub(crate) async fn relist(server: &Rc<Server>, session: &Session, stale: &[List
                 return;
             }
             fresh.problems.retain(|problem| !problem.starts_with(method));
-            fresh.problems.extend(read.1);
+            fresh.problems.extend(read.problem);
+            if !read.whole {
+                // What is known stays until there is something better.
+                continue;
+            }
             match method {
-                "tools/list" => fresh.tools = read.0,
-                "prompts/list" => fresh.prompts = read.0,
-                "resources/list" => fresh.resources = read.0,
-                _ => fresh.templates = read.0,
+                "tools/list" => fresh.tools = read.entries,
+                "prompts/list" => fresh.prompts = read.entries,
+                "resources/list" => fresh.resources = read.entries,
+                _ => fresh.templates = read.entries,
             }
         }
     }
@@ -339,11 +279,25 @@ pub(crate) async fn obituary(server: &Server, tree: Option<&Tree>, why: &str) ->
     server.parts.with_last_words(&server.name, &status)
 }
 
-/// Stops the process in order: stdin is closed by now; wait, TERM, KILL.
+/// Stops the process in order: stdin is closed; wait, TERM, KILL. A session over HTTP is ended before.
 pub(crate) async fn stop(server: &Server, live: &Live) {
+    if live.session.is_http() {
+        // Who does not answer is not waited for any longer.
+        let _ = timeout(FAREWELL, live.session.gone.notified()).await;
+    }
+    live.stdin.borrow_mut().take();
     let Some(tree) = &live.tree else { return };
-    let stopped = stop_ladder(tree, server.parts.patience).await;
-    if stopped.step != Step::Closed {
+    let (patience, in_time) = if live.is_child_with_port(server) {
+        let Patience { close, terminate, .. } = server.parts.patience;
+        (
+            Patience { close: close.min(UNHEARD), terminate: terminate.max(close), ..server.parts.patience },
+            Step::Terminated,
+        )
+    } else {
+        (server.parts.patience, Step::Closed)
+    };
+    let stopped = stop_ladder(tree, patience).await;
+    if stopped.step > in_time {
         server.parts.note(&server.name, &stopped.to_string());
     }
 }

@@ -4,11 +4,16 @@
 use crate::connect::{self, Fault};
 use crate::launch::Tree;
 use crate::server::{Server, State};
-use crate::session::{List, Session};
+use crate::session::Session;
+use crate::spec::{PortOwner, Transport};
+use crate::wired::{End, List};
+use std::cell::RefCell;
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
+use wire::http::NEEDS_SIGN_IN;
 
 /// An uptime that forgives earlier failures.
 const SUSTAINED: Duration = Duration::from_secs(60);
@@ -16,11 +21,41 @@ const SUSTAINED: Duration = Duration::from_secs(60);
 const GATHER: Duration = Duration::from_millis(15);
 /// Longest wait between two tries.
 const LONGEST: Duration = Duration::from_secs(60);
+/// A session that is forgotten sooner than this after the last one was is no session.
+const FORGETFUL: Duration = Duration::from_secs(1);
 
 /// A server that runs.
 pub(crate) struct Live {
     pub session: Rc<Session>,
     pub tree: Option<Tree>,
+    /// Of a program that speaks elsewhere: kept open, because its end is how it is told to leave.
+    pub stdin: RefCell<Option<OwnedFd>>,
+}
+
+impl Live {
+    /// Whether it is a program of ours that speaks over HTTP.
+    pub(crate) fn is_child_with_port(&self, server: &Server) -> bool {
+        self.tree.is_some() && matches!(server.spec.transport, Transport::HttpChild { .. })
+    }
+
+    /// Waits for the end of a program that speaks over HTTP; that of others is told by their pipes.
+    pub(crate) async fn is_over(&self, server: &Server) {
+        match (&self.tree, &server.spec.transport) {
+            // A launcher may leave and what it has started may serve.
+            (Some(tree), Transport::HttpChild { owner: PortOwner::Child, .. }) => tree.gone().await,
+            _ => std::future::pending().await,
+        }
+    }
+}
+
+/// Why a connected server is left.
+enum Parting {
+    /// Somebody wants it to stop.
+    Wanted,
+    /// It failed.
+    Failed(String),
+    /// It wants credentials that it was not given.
+    SignIn,
 }
 
 /// The wait before the next try after that many failures in a row: none after the first, then 1 s, 2 s, 4 s ... 60 s,
@@ -46,50 +81,58 @@ pub(crate) async fn run(server: Rc<Server>) {
             outcome = connect::connect(&server) => Some(outcome),
             () = halted(&server) => None,
         };
-        let reason = match outcome {
-            None => None,
+        let parting = match outcome {
+            None => Parting::Wanted,
             Some(Err(Fault::Unusable(reason))) => {
-                server.wanted.set(false);
-                server.enter(State::Unusable, Some(reason.clone()));
-                server.fail_queue(&reason);
+                server.pid.set(None);
+                unusable(&server, &reason);
                 continue;
             }
-            Some(Err(Fault::Failed(reason))) => Some(reason),
+            Some(Err(Fault::Failed(reason))) => Parting::Failed(reason),
             Some(Ok(live)) => {
                 let since = Instant::now();
-                let reason = attend(&server, &live).await;
+                let parting = attend(&server, &live).await;
                 if since.elapsed() >= SUSTAINED {
                     failures = 0;
                 }
-                reason
+                parting
             }
         };
         server.session.borrow_mut().take();
         server.pid.set(None);
-        match reason {
-            None => {
+        match parting {
+            Parting::Wanted => {
                 let state = if server.halted.get() { State::Halted } else { State::Stopped };
                 server.enter(state, None);
                 server.fail_queue("it was stopped");
             }
-            Some(reason) => {
+            Parting::Failed(reason) => {
                 failures += 1;
                 pause(&server, failures, reason).await;
             }
+            Parting::SignIn => unusable(&server, NEEDS_SIGN_IN),
         }
     }
+}
+
+/// Nothing that the hub could do by itself would help.
+fn unusable(server: &Server, reason: &str) {
+    server.wanted.set(false);
+    server.enter(State::Unusable, Some(reason.to_owned()));
+    server.fail_queue(reason);
 }
 
 /// Waits until the server is wanted, or is over.
 async fn rest(server: &Server) {
     while !server.over.get() && (server.halted.get() || !server.wanted.get()) {
-        server.wake.notified().await;
         if server.halted.get() {
             let (state, ..) = server.state();
             if state != State::Halted && state != State::Unusable {
                 server.enter(State::Halted, None);
+                server.fail_queue("it was stopped");
             }
         }
+        server.wake.notified().await;
     }
 }
 
@@ -124,21 +167,38 @@ async fn pause(server: &Server, failures: u32, reason: String) {
     }
 }
 
-/// Lives with a connected server until it ends (the reason) or is to stop (None), and leaves no process behind.
-async fn attend(server: &Rc<Server>, live: &Live) -> Option<String> {
+/// Lives with a connected server until it ends or is to stop, and leaves no process behind.
+async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
     let session = &live.session;
-    let mut relisting: Option<Reading> = None;
-    server.enter(State::Ready, None);
-    server.send_level();
-    server.release_queue();
-    let reason = loop {
+    let mut relisting: Option<Reading<()>> = None;
+    let mut renewing: Option<Reading<Result<(), String>>> = None;
+    let mut renewed: Option<Instant> = None;
+    ready(server);
+    let parting = loop {
         if server.halted.get() || server.over.get() {
-            break None;
+            break Parting::Wanted;
         }
-        if let Some(why) = server.ended.borrow_mut().take() {
-            break Some(why);
+        let end = server.ended.borrow_mut().take();
+        match end {
+            None => {}
+            Some(End::Broken(why)) => break Parting::Failed(why),
+            Some(End::SignIn) => break Parting::SignIn,
+            Some(End::Forgotten) => {
+                // The new session must not be lost in its turn: that would have no end.
+                if renewing.is_some() || renewed.is_some_and(|at| at.elapsed() < FORGETFUL) {
+                    break Parting::Failed("it forgets each session as soon as it has given it".into());
+                }
+                relisting = None;
+                let (server, session) = (Rc::clone(server), Rc::clone(session));
+                renewing = Some(Box::pin(async move { connect::renew(&server, &session).await }));
+            }
         }
-        if relisting.is_none() && !server.stale.borrow().is_empty() {
+        let again = server.listen_again.get().filter(|_| renewing.is_none());
+        if again.is_some_and(|at| at <= Instant::now()) {
+            server.listen_again.set(None);
+            connect::listen_again(server, session);
+        }
+        if relisting.is_none() && renewing.is_none() && !server.stale.borrow().is_empty() {
             let (server, session) = (Rc::clone(server), Rc::clone(session));
             relisting = Some(Box::pin(async move {
                 sleep(GATHER).await;
@@ -151,27 +211,51 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Option<String> {
             () = server.wake.notified() => {}
             () = session.busy.notified() => {}
             () = until(deadline) => session.expire(Instant::now()),
+            () = until(again) => {}
             () = or_never(&mut relisting) => relisting = None,
+            result = or_never(&mut renewing) => {
+                renewing = None;
+                renewed = Some(Instant::now());
+                match result {
+                    Ok(()) => ready(server),
+                    Err(_) if matches!(*server.ended.borrow(), Some(End::SignIn)) => {}
+                    Err(why) => break Parting::Failed(why),
+                }
+            }
+            () = live.is_over(server) => break Parting::Failed("it ended".into()),
         }
+        server.expire_queue(Instant::now());
     };
-    match reason {
-        Some(why) => {
+    match parting {
+        Parting::Wanted => {
+            session.close("the server was stopped");
+            connect::stop(server, live).await;
+            Parting::Wanted
+        }
+        Parting::SignIn => {
+            session.close(NEEDS_SIGN_IN);
+            connect::stop(server, live).await;
+            Parting::SignIn
+        }
+        Parting::Failed(why) => {
             let why = connect::obituary(server, live.tree.as_ref(), &why).await;
             session.close(&why);
             connect::stop(server, live).await;
-            Some(why)
-        }
-        None => {
-            session.close("the server was stopped");
-            connect::stop(server, live).await;
-            None
+            Parting::Failed(why)
         }
     }
 }
 
-type Reading = Pin<Box<dyn Future<Output = ()>>>;
+/// It can be called from now on.
+fn ready(server: &Rc<Server>) {
+    server.enter(State::Ready, None);
+    server.send_level();
+    server.release_queue();
+}
 
-async fn or_never(reading: &mut Option<Reading>) {
+type Reading<T> = Pin<Box<dyn Future<Output = T>>>;
+
+async fn or_never<T>(reading: &mut Option<Reading<T>>) -> T {
     match reading {
         Some(reading) => reading.await,
         None => std::future::pending().await,

@@ -6,21 +6,29 @@ mod drive;
 pub mod environ;
 #[cfg(unix)]
 pub mod guard;
+mod handshake;
+mod heard;
 #[cfg(unix)]
 pub mod launch;
 mod listing;
 #[cfg(unix)]
 pub mod logs;
+mod mirror;
+mod open;
+mod own;
 mod parts;
+mod port;
 #[cfg(unix)]
 pub mod search_path;
 mod server;
 mod session;
 pub mod spec;
+mod told;
 mod waiter;
+mod wired;
 
 pub use listing::Listing;
 pub use parts::Parts;
 pub use server::{Call, Server, State, Watcher};
-pub use spec::{Process, Spec, Transport};
+pub use spec::{PortOwner, Process, Spec, Transport};
 pub use waiter::{Failure, Waiter};

@@ -1,7 +1,7 @@
 //! Everything a server lists, page by page, as it was sent. Guards against lists without end.
 
-use crate::session::List;
 use crate::waiter::Failure;
+use crate::wired::List;
 use bytes::Bytes;
 use frame::{Answer, Version, object};
 
@@ -65,6 +65,8 @@ pub(crate) enum Next {
     Page(Bytes),
     /// All there is; with what was wrong.
     End(Vec<Bytes>, Option<String>),
+    /// The connection gave no more; with the reason.
+    Broken(Vec<Bytes>, String),
 }
 
 impl Pages {
@@ -82,7 +84,10 @@ impl Pages {
                 let text = String::from_utf8_lossy(&error.join()).chars().take(200).collect::<String>();
                 return end(self, Some(format!("{method} failed: {text}")));
             }
-            Err(failure) => return end(self, Some(format!("{method} failed: {failure}"))),
+            Err(failure) => {
+                let entries = self.entries;
+                return (Pages::default(), Next::Broken(entries, format!("{method} failed: {failure}")));
+            }
         };
         self.bytes += body.len();
         let [entries, cursor] = object::pick(&body, [key, "nextCursor"]);

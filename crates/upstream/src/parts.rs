@@ -85,6 +85,14 @@ impl Parts {
         }
     }
 
+    /// Empties a server's stdout into its log from now on, where it carries no protocol.
+    pub(crate) fn drain_stdout(&self, name: &str, stdout: OwnedFd) {
+        let log = self.logs.server(name);
+        if let Err(error) = log.drain_stdout(stdout) {
+            log.say(&format!("its stdout cannot be read: {error}"));
+        }
+    }
+
     /// Writes a line on stdout that was no message into the server's log.
     pub(crate) fn note_noise(&self, name: &str, head: &[u8]) {
         self.logs.server(name).note(head);

@@ -2,9 +2,11 @@
 //! The driver in `drive` moves it; everything here is plain functions on the relay thread.
 
 use crate::listing::Listing;
-use crate::session::{Counters, List, Listener, Request, Session};
+use crate::own::Ignored;
+use crate::session::{Counters, Session};
 use crate::spec::Spec;
 use crate::waiter::{Failure, Waiter};
+use crate::wired::{End, Errand, List};
 use crate::{Parts, drive};
 use bytes::Bytes;
 use frame::{Era, Level, Origin, Version};
@@ -57,9 +59,7 @@ pub trait Watcher {
 
 struct Queued {
     id: u64,
-    request: policy::Request,
-    origin: Rc<Origin>,
-    wants_progress: bool,
+    errand: Errand,
     deadline: Instant,
     waiter: Box<dyn Waiter>,
 }
@@ -82,7 +82,10 @@ pub struct Server {
     /// A person wants it now: no waiting after a failure.
     pub(crate) impatient: Cell<bool>,
     pub(crate) over: Cell<bool>,
-    pub(crate) ended: RefCell<Option<String>>,
+    pub(crate) ended: RefCell<Option<End>>,
+    /// When a modern server is asked again to tell of changes, after it stopped doing so.
+    pub(crate) listen_again: Cell<Option<Instant>>,
+    pub(crate) listen_failures: Cell<u32>,
     pub(crate) stale: RefCell<Vec<List>>,
     pub(crate) memory: Cell<Option<Era>>,
     pub(crate) listing: RefCell<Option<Rc<Listing>>>,
@@ -141,6 +144,8 @@ impl Server {
             impatient: Cell::new(false),
             over: Cell::new(false),
             ended: RefCell::default(),
+            listen_again: Cell::new(None),
+            listen_failures: Cell::new(0),
             stale: RefCell::default(),
             memory: Cell::new(memory),
             listing: RefCell::new(known),
@@ -278,20 +283,17 @@ impl Server {
     ) -> Call {
         let id = self.id();
         let call = Call { server: Rc::downgrade(self), id };
-        let request = permit.spend();
+        let errand = Errand { request: permit.spend(), origin, wants_progress, is_second: false };
+        self.dispatch(id, errand, waiter);
+        call
+    }
+
+    fn dispatch(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>) {
         let session = self.session.borrow().clone().filter(|session| session.is_open());
         let state = self.state.borrow().clone();
         match (state.0, session) {
             (State::Ready, Some(session)) => {
-                let request = Request {
-                    id,
-                    method: &request.method,
-                    params: &request.params,
-                    origin: &origin,
-                    wants_progress,
-                    budget: self.spec.call_timeout,
-                };
-                session.request(request, waiter);
+                session.request(id, errand, self.spec.call_timeout, waiter);
             }
             (State::Halted, _) => {
                 waiter.done(Err(Failure::Unavailable(format!("the server `{}` was stopped by a person", self.name))));
@@ -300,9 +302,17 @@ impl Server {
             (State::Failing { until, .. }, _) if until > Instant::now() => {
                 waiter.done(Err(Failure::Unavailable(self.sentence(state.1))));
             }
-            _ => self.enqueue(Queued { id, request, origin, wants_progress, deadline: self.patience(), waiter }),
+            _ => self.enqueue(Queued { id, errand, deadline: self.patience(), waiter }),
         }
-        call
+    }
+
+    /// Sends what was sent before and has certainly not run.
+    pub(crate) fn resend(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>) {
+        if self.ended.borrow().is_some() {
+            // Nobody may be there until the driver has seen to it.
+            return self.enqueue(Queued { id, errand, deadline: self.patience(), waiter });
+        }
+        self.dispatch(id, errand, waiter);
     }
 
     fn patience(&self) -> Instant {
@@ -329,15 +339,7 @@ impl Server {
             let queued = self.queue.borrow_mut().pop_front();
             let session = self.session.borrow().clone();
             let (Some(queued), Some(session)) = (queued, session) else { return };
-            let request = Request {
-                id: queued.id,
-                method: &queued.request.method,
-                params: &queued.request.params,
-                origin: &queued.origin,
-                wants_progress: queued.wants_progress,
-                budget: self.spec.call_timeout,
-            };
-            session.request(request, queued.waiter);
+            session.request(queued.id, queued.errand, self.spec.call_timeout, queued.waiter);
         }
     }
 
@@ -380,40 +382,5 @@ impl Server {
             *place = (state, reason, SystemTime::now());
         }
         self.watcher.state_changed();
-    }
-}
-
-/// An answer that nobody needs.
-pub(crate) struct Ignored;
-
-impl Waiter for Ignored {
-    fn sending(&mut self) -> bool {
-        true
-    }
-    fn progress(&mut self, _progress: &frame::Progress) {}
-    fn log(&mut self, _level: Level, _params: &Bytes) {}
-    fn done(self: Box<Self>, _end: Result<frame::Answer, Failure>) {}
-}
-
-impl Listener for Server {
-    fn list_changed(&self, list: List) {
-        let mut stale = self.stale.borrow_mut();
-        if !stale.contains(&list) {
-            stale.push(list);
-        }
-        self.wake.notify_one();
-    }
-    fn log(&self, level: Level, params: &Bytes) {
-        self.watcher.log(level, params);
-    }
-    fn noise(&self, head: &[u8]) {
-        self.parts.note_noise(&self.name, head);
-    }
-    fn ended(&self, why: &str) {
-        *self.ended.borrow_mut() = Some(why.to_owned());
-        self.wake.notify_one();
-    }
-    fn session_lost(&self) {
-        self.ended("it has forgotten the session");
     }
 }

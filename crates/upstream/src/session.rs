@@ -1,9 +1,11 @@
-//! One connection to one server after another: gives out ids, matches answers, keeps order, answers what the
-//! server asks of the hub itself. Knows the era of the server, not why anything is asked.
+//! One connection to one server: sends requests and notices in the server's own form, keeps what waits for an answer,
+//! ends what is late. Knows the era of the server, not why anything is asked.
 
+use crate::mirror::{Mirrored, name_of};
 use crate::waiter::{Failure, Waiter};
+use crate::wired::{Errand, Listener, Wired};
 use bytes::Bytes;
-use frame::{Answer, Era, Fault, Frame, Kind, Level, Origin, Progress, Rope, object, own_id};
+use frame::{Era, Origin, Rope, Version, object};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
@@ -11,39 +13,17 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use wire::era::{legacy_server, modern_server};
-use wire::link::{Inbox, Link, Message, SendFault};
+use wire::http::{FailureKind, HttpLink};
+use wire::link::{Link, Message, SendFault};
 
-/// What a session tells its server's owner.
-pub(crate) trait Listener {
-    /// One of the lists may have changed.
-    fn list_changed(&self, list: List);
-    /// A log message that belongs to no request.
-    fn log(&self, level: Level, params: &Bytes);
-    /// A line on stdout that is no message.
-    fn noise(&self, head: &[u8]);
-    /// The connection has ended.
-    fn ended(&self, why: &str);
-    /// The remote side has forgotten the session.
-    fn session_lost(&self);
-}
-
-/// The lists of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
-    /// `tools/list`
-    Tools,
-    /// `prompts/list`
-    Prompts,
-    /// `resources/list` and `resources/templates/list`
-    Resources,
-}
-
-struct Pending {
-    waiter: Box<dyn Waiter>,
-    deadline: Instant,
-    budget: Duration,
+pub(crate) struct Pending {
+    pub waiter: Box<dyn Waiter>,
+    pub deadline: Instant,
+    pub budget: Duration,
     /// A request of the hub's own: not counted as a running call.
-    own: bool,
+    pub own: bool,
+    /// What to send once more if the server had forgotten the session.
+    pub errand: Option<Errand>,
 }
 
 /// What is counted of a server's odd behaviour.
@@ -56,12 +36,17 @@ pub struct Counters {
 }
 
 pub(crate) struct Session {
-    link: OnceCell<Box<dyn Link>>,
-    open: Cell<bool>,
+    link: OnceCell<Wired>,
+    pub(crate) open: Cell<bool>,
+    /// What kind of failure the latest one was.
+    pub(crate) trouble: Cell<Option<FailureKind>>,
+    /// Rings when the link has ended by itself or has said its last word after [`Session::close`].
+    pub(crate) gone: Notify,
+    pub(crate) mirrored: RefCell<Mirrored>,
     pub(crate) era: Cell<Era>,
-    pending: RefCell<FxHashMap<u64, Pending>>,
-    counters: Rc<Counters>,
-    listener: Weak<dyn Listener>,
+    pub(crate) pending: RefCell<FxHashMap<u64, Pending>>,
+    pub(crate) counters: Rc<Counters>,
+    pub(crate) listener: Weak<dyn Listener>,
     /// Wakes the sweep for deadlines when something begins to wait.
     pub(crate) busy: Notify,
     own_origin: Origin,
@@ -69,21 +54,12 @@ pub(crate) struct Session {
     pub(crate) listening: Cell<bool>,
 }
 
-/// One request as the session sends it.
-pub(crate) struct Request<'a> {
-    pub id: u64,
-    pub method: &'a str,
-    pub params: &'a Bytes,
-    pub origin: &'a Origin,
-    pub wants_progress: bool,
-    pub budget: Duration,
-}
-
 /// What of a request the transport must know.
 struct Shape<'a> {
     id: u64,
     method: &'a str,
     name: Option<&'a str>,
+    headers: &'a [(String, String)],
     own: bool,
 }
 
@@ -92,6 +68,9 @@ impl Session {
         Rc::new(Session {
             link: OnceCell::new(),
             open: Cell::new(true),
+            trouble: Cell::new(None),
+            gone: Notify::new(),
+            mirrored: RefCell::default(),
             era: Cell::new(Era::Legacy),
             pending: RefCell::default(),
             counters,
@@ -103,8 +82,31 @@ impl Session {
     }
 
     /// Gives it its connection; once.
-    pub(crate) fn plug(&self, link: Box<dyn Link>) {
+    pub(crate) fn plug(&self, link: Wired) {
         let _ = self.link.set(link);
+    }
+
+    pub(crate) fn http(&self) -> Option<&HttpLink> {
+        match self.link.get() {
+            Some(Wired::Http(link)) => Some(link),
+            Some(Wired::Pipes(_)) | None => None,
+        }
+    }
+
+    pub(crate) fn is_http(&self) -> bool {
+        self.http().is_some()
+    }
+
+    /// The revision to speak from now on, for a transport that says it beside the messages.
+    pub(crate) fn set_version(&self, version: Version) {
+        if let Some(link) = self.http() {
+            link.set_version(version);
+        }
+    }
+
+    /// What kind of failure of the transport the latest one was, since this was last asked.
+    pub(crate) fn trouble(&self) -> Option<FailureKind> {
+        self.trouble.take()
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -117,15 +119,28 @@ impl Session {
     }
 
     /// Sends a client's request in the server's own form.
-    pub(crate) fn request(&self, request: Request<'_>, waiter: Box<dyn Waiter>) {
-        let token = request.wants_progress.then_some(request.id);
+    pub(crate) fn request(&self, id: u64, errand: Errand, budget: Duration, mut waiter: Box<dyn Waiter>) {
+        // A second sending is of the same call, which is already written down as sent.
+        if !errand.is_second && !waiter.sending() {
+            return waiter.done(Err(Failure::Unavailable("the call could not be written down".into())));
+        }
+        let token = errand.wants_progress.then_some(id);
+        let policy::Request { method, params: asked, .. } = &errand.request;
+        let (mut name, mut headers) = (None, Vec::new());
         let params = match self.era.get() {
-            Era::Legacy => legacy_server::params(request.params, token),
-            Era::Modern => modern_server::params(request.params, token, request.origin),
+            Era::Legacy => legacy_server::params(asked, token),
+            Era::Modern => {
+                if self.is_http() {
+                    name = name_of(method, asked);
+                    headers = if &**method == "tools/call" { self.mirrored.borrow().fields(asked) } else { headers };
+                }
+                modern_server::params(asked, token, &errand.origin)
+            }
         };
-        let name = name_of(request.method, request.params);
-        let shape = Shape { id: request.id, method: request.method, name: name.as_deref(), own: false };
-        self.dispatch(&shape, &params, request.budget, waiter);
+        let method = Rc::clone(method);
+        let errand = Some(errand).filter(|errand| self.is_http() && !errand.is_second);
+        let shape = Shape { id, method: &method, name: name.as_deref(), headers: &headers, own: false };
+        self.dispatch(&shape, &params, budget, waiter, errand);
     }
 
     /// Sends a request of the hub's own. `modern` tells which form; the era may not be known yet.
@@ -142,24 +157,29 @@ impl Session {
             Era::Legacy => params.clone().into(),
             Era::Modern => modern_server::params(params, None, &self.own_origin),
         };
-        self.dispatch(&Shape { id, method, name: None, own: true }, &params, budget, waiter);
+        let shape = Shape { id, method, name: None, headers: &[], own: true };
+        self.dispatch(&shape, &params, budget, waiter, None);
     }
 
-    fn dispatch(&self, shape: &Shape<'_>, params: &Rope, budget: Duration, mut waiter: Box<dyn Waiter>) {
-        let &Shape { id, method, name, own } = shape;
+    fn dispatch(
+        &self,
+        shape: &Shape<'_>,
+        params: &Rope,
+        budget: Duration,
+        waiter: Box<dyn Waiter>,
+        errand: Option<Errand>,
+    ) {
+        let &Shape { id, method, name, headers, own } = shape;
         let mut text = Rope::new();
         text.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{},\"params\":", object::quote(method)).into());
         text.append(params);
         text.push_static("}");
-        let message = Message { id: Some(id), method, name, headers: &[], text: &text };
-        if !waiter.sending() {
-            return waiter.done(Err(Failure::Unavailable("the call could not be written down".into())));
-        }
+        let message = Message { id: Some(id), method, name, headers, text: &text };
         // Entered before the bytes leave: a fast server's first notice must find it.
         let deadline = Instant::now() + budget;
         let was_idle = {
             let mut pending = self.pending.borrow_mut();
-            pending.insert(id, Pending { waiter, deadline, budget, own });
+            pending.insert(id, Pending { waiter, deadline, budget, own, errand });
             pending.len() == 1
         };
         if let Err(fault) = self.send(&message) {
@@ -175,9 +195,9 @@ impl Session {
         }
     }
 
-    fn send(&self, message: &Message<'_>) -> Result<(), SendFault> {
+    pub(crate) fn send(&self, message: &Message<'_>) -> Result<(), SendFault> {
         match self.link.get() {
-            Some(link) if self.open.get() => link.send(message),
+            Some(wired) if self.open.get() => wired.link().send(message),
             _ => Err(SendFault::Closed),
         }
     }
@@ -201,11 +221,24 @@ impl Session {
         Some(entry.waiter)
     }
 
+    /// Forgets a request of the hub's own whose answer nobody waits for any more.
+    pub(crate) fn forget(&self, id: u64) {
+        // On pipes the answer comes all the same, and is to be known for what it is.
+        if let Some(link) = self.http() {
+            self.pending.borrow_mut().remove(&id);
+            link.abandon(id);
+        }
+    }
+
     fn tell_cancelled(&self, id: u64, reason: &str) {
+        if let (Some(link), Era::Modern) = (self.http(), self.era.get()) {
+            // The end of its stream says it.
+            return link.abandon(id);
+        }
         let params = format!("{{\"requestId\":{id},\"reason\":{}}}", object::quote(reason)).into();
         self.notify("notifications/cancelled", Some(&params));
-        if let Some(link) = self.link.get() {
-            link.abandon(id);
+        if let Some(wired) = self.link.get() {
+            wired.link().abandon(id);
         }
     }
 
@@ -232,183 +265,19 @@ impl Session {
 
     /// Ends the connection and everything that waits on it.
     pub(crate) fn close(&self, why: &str) {
-        if let (true, Some(link)) = (self.open.replace(false), self.link.get()) {
-            link.close();
+        if self.open.replace(false)
+            && let Some(wired) = self.link.get()
+        {
+            wired.link().close();
         }
-        self.fail_all(why);
+        self.fail_all(why, |_| true);
     }
 
-    fn fail_all(&self, why: &str) {
-        let all: Vec<Pending> = self.pending.borrow_mut().drain().map(|(_, pending)| pending).collect();
+    pub(crate) fn fail_all(&self, why: &str, which: impl Fn(&Pending) -> bool) {
+        let all: Vec<Pending> =
+            self.pending.borrow_mut().extract_if(|_, pending| which(pending)).map(|(_, pending)| pending).collect();
         for pending in all {
             pending.waiter.done(Err(Failure::Crashed(why.to_owned())));
         }
     }
-
-    fn answered(&self, frame: &Frame) {
-        let id = own_id(&frame.id());
-        let entry = id.and_then(|id| self.pending.borrow_mut().remove(&id));
-        let Some(entry) = entry else {
-            self.counters.stray.set(self.counters.stray.get() + 1);
-            return;
-        };
-        let body = frame.body().unwrap_or_default();
-        entry.waiter.done(match frame.kind() {
-            Kind::Error => Ok(Answer::Error(sound_error(body))),
-            _ if body.first() == Some(&b'{') => Ok(Answer::Result { era: self.era.get(), body: body.into() }),
-            _ => Err(Failure::Unreadable("its result is no object")),
-        });
-    }
-
-    fn progressed(&self, params: &Bytes) {
-        let [token] = object::pick(params, ["progressToken"]);
-        let Some(token) = token else { return };
-        let Some(id) = own_id(&params[token.clone()]) else { return };
-        // Taken out while it is told, so that whatever it does cannot meet a borrowed map.
-        let entry = self.pending.borrow_mut().remove(&id);
-        let Some(mut entry) = entry else { return };
-        entry.deadline = Instant::now() + entry.budget;
-        entry.waiter.progress(&Progress { params: params.clone(), token });
-        self.pending.borrow_mut().insert(id, entry);
-    }
-
-    fn logged(&self, params: &Bytes, during: Option<u64>) {
-        let [level] = object::pick(params, ["level"]);
-        let level = level.and_then(|range| object::text(&params[range]).and_then(|name| Level::parse(&name)));
-        let level = level.unwrap_or(Level::Info);
-        let owner = during.or_else(|| self.only_call());
-        let entry = owner.and_then(|id| Some((id, self.pending.borrow_mut().remove(&id)?)));
-        if let Some((id, mut entry)) = entry {
-            entry.waiter.log(level, params);
-            self.pending.borrow_mut().insert(id, entry);
-        } else if let Some(listener) = self.listener.upgrade() {
-            listener.log(level, params);
-        }
-    }
-
-    /// The one call that is running, when it is the only one: then what the server says without naming a call is about it.
-    fn only_call(&self) -> Option<u64> {
-        let pending = self.pending.borrow();
-        let mut calls = pending.iter().filter(|(_, pending)| !pending.own).map(|(&id, _)| id);
-        let first = calls.next();
-        if calls.next().is_some() { None } else { first }
-    }
-
-    fn asked(&self, frame: &Frame) {
-        let id = frame.id();
-        let mut text = Rope::from("{\"jsonrpc\":\"2.0\",\"id\":");
-        text.push(id);
-        if frame.method() == "ping" {
-            text.push_static(",\"result\":{}}");
-        } else {
-            // Nothing of the kind was declared; a plain answer keeps the server from waiting.
-            text.push_static(",\"error\":{\"code\":-32601,\"message\":\"the hub does not offer this\"}}");
-        }
-        let _ = self.send(&Message { id: None, method: "", name: None, headers: &[], text: &text });
-    }
-}
-
-impl Inbox for Session {
-    fn message(&self, frame: Frame, during: Option<u64>) {
-        match frame.kind() {
-            Kind::Response | Kind::Error => self.answered(&frame),
-            Kind::Request => self.asked(&frame),
-            Kind::Notification => {
-                let params = frame.params();
-                let changed = |list| {
-                    if let Some(listener) = self.listener.upgrade() {
-                        listener.list_changed(list);
-                    }
-                };
-                match &*frame.method() {
-                    "notifications/progress" => self.progressed(&params),
-                    "notifications/message" => self.logged(&params, during),
-                    "notifications/tools/list_changed" => changed(List::Tools),
-                    "notifications/prompts/list_changed" => changed(List::Prompts),
-                    "notifications/resources/list_changed" => changed(List::Resources),
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    fn noise(&self, fault: Fault, head: &[u8]) {
-        let id = fault.id.as_deref().and_then(own_id).filter(|_| !fault.has_method);
-        let entry = id.and_then(|id| self.pending.borrow_mut().remove(&id));
-        if let Some(entry) = entry {
-            return entry.waiter.done(Err(Failure::Unreadable("it is malformed")));
-        }
-        self.counters.noise.set(self.counters.noise.get() + 1);
-        if let Some(listener) = self.listener.upgrade() {
-            listener.noise(head);
-        }
-    }
-
-    fn too_long(&self, head: &[u8], length: u64) {
-        let [id] = object::pick(head, ["id"]);
-        let id = id.and_then(|range| own_id(&head[range]));
-        let entry = id.and_then(|id| self.pending.borrow_mut().remove(&id));
-        match entry {
-            Some(entry) => entry.waiter.done(Err(Failure::TooLarge(length))),
-            None => {
-                self.counters.noise.set(self.counters.noise.get() + 1);
-                if let Some(listener) = self.listener.upgrade() {
-                    listener.noise(format!("a line of {length} bytes was dropped").as_bytes());
-                }
-            }
-        }
-    }
-
-    fn failed(&self, id: u64, why: &str, sent: bool) {
-        let entry = self.pending.borrow_mut().remove(&id);
-        if let Some(entry) = entry {
-            let why = why.to_owned();
-            entry.waiter.done(Err(if sent { Failure::Crashed(why) } else { Failure::Unavailable(why) }));
-        }
-    }
-
-    fn session_lost(&self) {
-        if let Some(listener) = self.listener.upgrade() {
-            listener.session_lost();
-        }
-    }
-
-    fn closed(&self, why: &str) {
-        self.open.set(false);
-        // The owner first: it knows how the process ended and closes with the better reason.
-        if let Some(listener) = self.listener.upgrade() {
-            listener.ended(why);
-        } else {
-            self.fail_all(why);
-        }
-    }
-}
-
-/// What `Mcp-Name` carries for a method.
-fn name_of(method: &str, params: &Bytes) -> Option<String> {
-    let key = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        _ => return None,
-    };
-    let [name] = object::pick(params, [key]);
-    object::text(&params[name?]).map(String::from)
-}
-
-/// An error object that every client library can read: integer code within 32 bits, message a string.
-fn sound_error(error: Bytes) -> Rope {
-    if error.first() == Some(&b'{') {
-        let [code, message] = object::pick(&error, ["code", "message"]);
-        let code = code.and_then(|range| std::str::from_utf8(&error[range]).ok()?.parse::<i32>().ok());
-        let message = message.is_some_and(|range| error[range.start] == b'"');
-        if code.is_some() && message {
-            return error.into();
-        }
-    }
-    let mut out = Rope::from(
-        "{\"code\":-32603,\"message\":\"the server sent an error without a usable code or message\",\"data\":",
-    );
-    out.push(error);
-    out.push_static("}");
-    out
 }

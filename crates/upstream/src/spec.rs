@@ -37,7 +37,18 @@ pub enum Transport {
         url: String,
         /// Headers for every request.
         headers: BTreeMap<String, String>,
+        /// Who may listen there.
+        owner: PortOwner,
     },
+}
+
+/// Who may listen on the port of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortOwner {
+    /// Only the child and what it starts.
+    Child,
+    /// Anyone.
+    Any,
 }
 
 /// One server, ready to be started.

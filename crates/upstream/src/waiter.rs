@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use frame::{Answer, Level, Progress};
+use std::borrow::Cow;
 
 /// Why a request got no answer from its server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,11 +20,11 @@ pub enum Failure {
     #[error("no answer within {0} s")]
     Timeout(u64),
     /// It was sent; the answer was over the limit, in bytes.
-    #[error("the answer has {0} bytes, more than is accepted")]
+    #[error("the answer has {0} bytes or more, which is more than is accepted")]
     TooLarge(u64),
     /// It was sent; the answer cannot be read.
     #[error("the server's answer is no valid message: {0}")]
-    Unreadable(&'static str),
+    Unreadable(Cow<'static, str>),
 }
 
 impl Failure {

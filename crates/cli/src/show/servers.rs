@@ -75,13 +75,13 @@ fn catalog(server: &Server) -> String {
 pub fn detail(detail: &ServerDetail, screen: &Screen) -> String {
     let server = &detail.server;
     let (ink, word) = state(server.state);
-    let since = when::lasting(server.since_ms, screen.now_ms);
-    let mut out = format!(
-        "{}  {}  {}\n",
-        screen.paint(Ink::Bold, &escape(&server.name)),
-        screen.paint(ink, &word),
-        screen.paint(Ink::Faint, &format!("for {since}"))
-    );
+    let mut out = format!("{}  {}", screen.paint(Ink::Bold, &escape(&server.name)), screen.paint(ink, &word));
+    // One that was never run has no beginning.
+    if server.since_ms > 0 {
+        let since = format!("for {}", when::lasting(server.since_ms, screen.now_ms));
+        out.push_str(&format!("  {}", screen.paint(Ink::Faint, &since)));
+    }
+    out.push('\n');
     let mut fields = Fields { screen, out: &mut out };
     fields.some("reason", server.reason.as_deref());
     fields.put("launch", &detail.launch.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));

@@ -29,6 +29,8 @@ pub(super) struct Conn {
     pub(super) out: Rc<Outbox>,
     view: RefCell<View>,
     host: RefCell<Option<Rc<str>>>,
+    /// `stdio` through an adapter, else `socket`.
+    transport: Cell<&'static str>,
     seat: RefCell<Option<Rc<Seat>>>,
     /// What the client said in `initialize`.
     session: RefCell<Option<Rc<Origin>>>,
@@ -46,6 +48,7 @@ impl Conn {
             out,
             view: RefCell::new(View::All),
             host: RefCell::default(),
+            transport: Cell::new("socket"),
             seat: RefCell::default(),
             session: RefCell::default(),
             open: RefCell::default(),
@@ -100,15 +103,18 @@ impl Conn {
             mode: "copy".into(),
             refused: None,
         };
-        if self.join(b"{}").is_none() {
+        self.transport.set("stdio");
+        let said = attach.initialize.map(|params| Bytes::copy_from_slice(params.get().as_bytes()));
+        if !self.agents.knows(&self.view.borrow()) {
             attached.refused = Some("there is no such server or profile".into());
-        } else if let Some(params) = &attach.initialize {
-            let params = Bytes::copy_from_slice(params.get().as_bytes());
-            if let Ok(origin) = legacy_host::initialize(&params) {
-                origin.level.set(attach.level.as_deref().and_then(Level::parse));
-                self.set_level(origin.level.get());
-                *self.session.borrow_mut() = Some(origin);
-            }
+        } else if let Some(Ok(origin)) = said.map(|params| legacy_host::initialize(&params)) {
+            self.join(&origin.client_info);
+            origin.level.set(attach.level.as_deref().and_then(Level::parse));
+            self.set_level(origin.level.get());
+            *self.session.borrow_mut() = Some(origin);
+        } else if attach.host.is_some() {
+            // One without `--host` has no name before its client's own word.
+            self.join(b"{}");
         }
         if let Ok(line) = serde_json::to_vec(&Hello { callgate: attached }) {
             let _ = self.out.line(|sink| sink.put(&line));
@@ -129,16 +135,13 @@ impl Conn {
         }
         let host = self.host.borrow().clone();
         let identity = match host {
-            Some(name) => Identity { name, unverified: false, transport: "stdio" },
+            Some(name) => Identity { name, unverified: false, transport: self.transport.get() },
             None => {
                 let [name] = object::pick(client_info, ["name"]);
                 let name = name.and_then(|range| object::text(&client_info[range]).map(|name| name.into_owned()));
                 let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".into());
-                Identity {
-                    name: name.chars().take(120).collect::<String>().into(),
-                    unverified: true,
-                    transport: "socket",
-                }
+                let name = name.chars().take(120).collect::<String>().into();
+                Identity { name, unverified: true, transport: self.transport.get() }
             }
         };
         let notices = self.me.upgrade()?;

@@ -40,6 +40,9 @@ pub(super) fn check(root: Root, walked: &mut Walked<'_>) -> Config {
         }
         globs(&join(&path, "tools"), &profile.tools, walked);
     }
+    for finding in contract::finding::server_keys(root.mcp_servers.keys().map(String::as_str)) {
+        walked.warn(&join("mcpServers", &finding.place), finding.sentence());
+    }
     let mut servers = IndexMap::new();
     for (name, server) in root.mcp_servers {
         let path = join("mcpServers", &name);

@@ -3,7 +3,7 @@
 
 use super::address;
 use super::env_file;
-use super::keys::Start;
+use super::keys::{self, Start};
 use super::settings::{Address, Launch, Program, ServerConfig};
 use super::template::{Slot, Template};
 use std::collections::BTreeMap;
@@ -87,7 +87,11 @@ pub fn resolve(name: &str, server: &ServerConfig, lookup: &Lookup<'_>) -> Result
         Launch::HttpChild(program, target) => {
             let process = process(program, lookup)?;
             let (url, headers) = reach(target, lookup, address::check_loopback)?;
-            Transport::HttpChild { process, url, headers }
+            let owner = match server.port_owner {
+                keys::PortOwner::Child => upstream::PortOwner::Child,
+                keys::PortOwner::Any => upstream::PortOwner::Any,
+            };
+            Transport::HttpChild { process, url, headers, owner }
         }
         Launch::LegacySse(_) => return Err(ServerProblem::LegacySse),
     };

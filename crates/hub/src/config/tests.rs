@@ -238,3 +238,17 @@ fn a_config_of_later_times_is_refused_for_its_policy_alone() {
     assert_eq!(paths, ["policy.default", "policy.rules", "policy.approval"]);
     assert!(found.iter().all(|problem| problem.message.contains("not enforced yet")));
 }
+
+#[test]
+fn keys_that_look_alike_or_hide_something_are_warned_about() {
+    let keys = ["github", "GitHub", "gith\u{57D}b", "gi\u{200B}t", "files"];
+    let servers: Vec<String> = keys.iter().map(|key| format!("\"{key}\": {{\"command\": \"x\"}}")).collect();
+    let loaded = loaded(&format!("{{\"mcpServers\": {{{}}}}}", servers.join(", ")));
+    assert_eq!(loaded.config.servers.len(), keys.len(), "each is the person's own choice");
+    let told: Vec<(&str, bool)> =
+        loaded.warnings.iter().map(|it| (it.key_path.as_str(), it.message.contains("looks like github"))).collect();
+    let odd = "mcpServers.\"gith\u{57D}b\"";
+    assert_eq!(told[..3], [("mcpServers.GitHub", true), (odd, false), (odd, true)]);
+    assert!(told.len() == 4 && loaded.warnings[3].message.contains("zero-width"), "{told:?}");
+    assert!(loaded.warnings.iter().all(|it| it.column > 1), "at its place");
+}

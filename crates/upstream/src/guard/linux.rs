@@ -28,6 +28,10 @@ impl Platform for System {
         Ok(System { buffer: Vec::with_capacity(1024) })
     }
 
+    fn observe() -> System {
+        System { buffer: Vec::with_capacity(1024) }
+    }
+
     fn start_of(&mut self, pid: i32) -> Option<u64> {
         read(&format!("/proc/{pid}/stat"), &mut self.buffer, 1024)?;
         Some(parse(pid, &self.buffer)?.1.proc.start)

@@ -15,6 +15,10 @@ impl Platform for System {
         Ok(System)
     }
 
+    fn observe() -> System {
+        System
+    }
+
     fn start_of(&mut self, _pid: i32) -> Option<u64> {
         // Groups are signalled only while one of their processes lives, so the number cannot be another's.
         Some(0)

@@ -41,6 +41,8 @@ pub const MARK: &str = "CALLGATE_INSTANCE";
 pub trait Platform: Sized {
     /// Makes this process answer for all below it.
     fn take_charge() -> io::Result<Self>;
+    /// For looking only.
+    fn observe() -> Self;
     /// When a process began, in the system's own unit; None if there is none.
     fn start_of(&mut self, pid: i32) -> Option<u64>;
     /// All living processes, at least those below the guard. `roots` are those it knows.
@@ -51,6 +53,26 @@ pub trait Platform: Sized {
     fn signal(&mut self, proc: Proc, force: Force);
     /// Signals a process group that the table has just shown to exist.
     fn signal_group(&mut self, group: i32, force: Force);
+}
+
+/// Whether a process is of the tree of `root`: below it or of its process group, or below the guard and marked as of
+/// that instance. Reads the process table, so it must not be called on the relay thread.
+pub fn is_kin(pid: i32, root: i32, guard: Option<u32>, instance: &[u8]) -> bool {
+    use rustix::process::{Pid, getpgid};
+    let group =
+        |pid: i32| Pid::from_raw(pid).and_then(|pid| getpgid(Some(pid)).ok()).map(|group| group.as_raw_nonzero().get());
+    if pid == root || group(pid) == Some(root) {
+        return true;
+    }
+    let mut system = System::observe();
+    let Ok(table) = system.table(&[]) else { return false };
+    let line: Vec<i32> = table.line(pid).map(|entry| entry.proc.pid).collect();
+    let guard = guard.and_then(|guard| i32::try_from(guard).ok());
+    line.contains(&root)
+        || line
+            .iter()
+            .position(|step| Some(*step) == guard)
+            .is_some_and(|above| line[..above].iter().any(|step| system.mark(*step).as_deref() == Some(instance)))
 }
 
 /// Runs as the guard until the hub is gone and nothing is left to guard. Stdin is the socket to the hub.

@@ -182,7 +182,7 @@ impl Launcher {
 
     /// The process number of the guard, if one runs.
     pub fn guard(&self) -> Option<u32> {
-        self.inner.link.borrow().as_ref().map(|link| link.pid())
+        self.inner.guard()
     }
 
     /// Lets the guard go, which ends whatever still runs, and waits until it has left; false if it takes longer.
@@ -220,6 +220,10 @@ impl Inner {
         let task = tokio::task::spawn_local(listen(Rc::downgrade(self), link.clone()));
         self.task.replace(Some(task));
         Ok(link)
+    }
+
+    fn guard(&self) -> Option<u32> {
+        self.link.borrow().as_ref().map(|link| link.pid())
     }
 
     fn end(&self, id: u64, force: Force) {

@@ -79,6 +79,15 @@ impl Tree {
         }
     }
 
+    /// Whether a process is of this tree: below the program, or of its process group, or adopted by the guard.
+    pub async fn owns(&self, pid: i32) -> bool {
+        let Some(launcher) = self.trunk.launcher.upgrade() else { return false };
+        let (root, guard) = (self.trunk.pid, launcher.guard());
+        let mark = format!("{}{}", launcher.run.borrow(), self.trunk.id).into_bytes();
+        drop(launcher);
+        tokio::task::spawn_blocking(move || crate::guard::is_kin(pid, root, guard, &mark)).await.unwrap_or(false)
+    }
+
     /// Waits until no process of the tree is left.
     pub async fn gone(&self) {
         let mut life = self.trunk.life.clone();

@@ -68,25 +68,25 @@ impl Book {
         lock(&self.page)
     }
 
-    pub fn stderr(&self, splitter: &mut Splitter, bytes: &[u8]) {
+    pub fn piece(&self, source: Source, splitter: &mut Splitter, bytes: &[u8]) {
         let now = Instant::now();
         let mut page = self.page();
         page.heard = Some(now);
         page.settle(now);
         if !page.stderr.pass(bytes.len() as u64, now) {
-            splitter.finish(&mut |line| page.write(Source::Stderr, line));
+            splitter.finish(&mut |line| page.write(source, line));
             page.last_words.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_WORDS)..]);
             let over = page.last_words.len().saturating_sub(LAST_WORDS);
             page.last_words.drain(..over);
             return;
         }
-        splitter.take(bytes, &mut |line| page.write(Source::Stderr, line));
+        splitter.take(bytes, &mut |line| page.write(source, line));
         page.send(self.number);
     }
 
-    pub fn stderr_end(&self, splitter: &mut Splitter) {
+    pub fn end(&self, source: Source, splitter: &mut Splitter) {
         let mut page = self.page();
-        splitter.finish(&mut |line| page.write(Source::Stderr, line));
+        splitter.finish(&mut |line| page.write(source, line));
         page.close();
         page.send(self.number);
     }

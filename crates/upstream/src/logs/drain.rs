@@ -1,6 +1,7 @@
 //! One thread that empties the stderr pipes of all servers, so that no server ever waits for a reader. Reads a bounded
 //! piece of each in turn, and writes to no file itself.
 
+use super::Source;
 use super::book::Book;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -21,6 +22,7 @@ const WAITING: usize = 256;
 /// A pipe that is being emptied.
 struct Drain {
     pipe: OwnedFd,
+    source: Source,
     book: Arc<Book>,
     splitter: super::lines::Splitter,
     /// Told by being dropped.
@@ -48,10 +50,10 @@ impl Drains {
     }
 
     /// Empties a pipe into a book. What is returned ends when the pipe does.
-    pub fn take(&self, pipe: OwnedFd, book: Arc<Book>) -> io::Result<oneshot::Receiver<()>> {
+    pub fn take(&self, pipe: OwnedFd, source: Source, book: Arc<Book>) -> io::Result<oneshot::Receiver<()>> {
         fcntl_setfl(&pipe, fcntl_getfl(&pipe)? | OFlags::NONBLOCK)?;
         let (ended, ending) = oneshot::channel();
-        let drain = Drain { pipe, book, splitter: Default::default(), _ended: ended };
+        let drain = Drain { pipe, source, book, splitter: Default::default(), _ended: ended };
         let gone = || io::Error::other("the thread that empties stderr pipes does not keep up");
         self.pipes.as_ref().ok_or_else(gone)?.try_send(drain).map_err(|_| gone())?;
         self.ring();
@@ -90,14 +92,14 @@ fn run(rope: &UnixStream, handed: &Receiver<Drain>) {
         for (number, drain) in drains.iter_mut().enumerate().filter(|(number, _)| ready[*number]) {
             match rustix::io::read(&drain.pipe, &mut buffer) {
                 Ok(0) => ended.push(number),
-                Ok(count) => drain.book.stderr(&mut drain.splitter, &buffer[..count]),
+                Ok(count) => drain.book.piece(drain.source, &mut drain.splitter, &buffer[..count]),
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(_) => ended.push(number),
             }
         }
         for number in ended.into_iter().rev() {
             let mut drain = drains.swap_remove(number);
-            drain.book.stderr_end(&mut drain.splitter);
+            drain.book.end(drain.source, &mut drain.splitter);
         }
         if ready.last() == Some(&true) {
             let mut rope = rope;

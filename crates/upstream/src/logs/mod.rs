@@ -143,7 +143,12 @@ impl ServerLog {
     /// Empties a stderr pipe from now on, at whatever rate it comes. What is returned ends when every process that
     /// holds the other end has closed it; nobody need wait for it.
     pub fn drain(&self, stderr: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
-        self.logs.0.drains.take(stderr, self.book.clone())
+        self.logs.0.drains.take(stderr, Source::Stderr, self.book.clone())
+    }
+
+    /// The same for the stdout of a program that speaks elsewhere.
+    pub fn drain_stdout(&self, stdout: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
+        self.logs.0.drains.take(stdout, Source::Stdout, self.book.clone())
     }
 
     /// Notes a line that came on stdout and was no message. Of a flood some are kept and the rest is counted.

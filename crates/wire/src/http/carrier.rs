@@ -177,7 +177,7 @@ impl Reply {
     pub async fn whole(&mut self, max: usize) -> Result<Bytes, Failure> {
         let too_long = |length: u64| {
             let text = format!("the answer is {length} bytes long or longer; at most {max} are taken");
-            Failure::new(FailureKind::BadAnswer, text, true)
+            Failure::new(FailureKind::TooLong(length), text, true)
         };
         let announced = self.announced();
         if let Some(length) = announced.filter(|length| *length > max as u64) {

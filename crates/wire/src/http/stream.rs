@@ -89,7 +89,9 @@ impl Reader {
             self.parser.push(&chunk?);
             let mut answered = false;
             while let Some(event) = self.parser.next() {
-                let event = event.map_err(|fault| Failure::new(FailureKind::BadAnswer, fault.to_string(), true))?;
+                let event = event.map_err(|fault| {
+                    Failure::new(FailureKind::TooLong(fault.max as u64 + 1), fault.to_string(), true)
+                })?;
                 self.heard = true;
                 self.retry = event.retry.map(|time| time.min(MAX_RETRY)).or(self.retry);
                 if let Some(last) = &event.id {

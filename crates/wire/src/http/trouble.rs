@@ -27,8 +27,10 @@ pub enum FailureKind {
     Redirect,
     /// The connection broke before the answer was whole.
     Broken,
-    /// What came is no answer, or is over the bound.
+    /// What came is no answer.
     BadAnswer,
+    /// The answer, or an event before it, has that many bytes or more, and that is over the bound.
+    TooLong(u64),
     /// The link was closed, or the session begun anew.
     Ended,
 }
