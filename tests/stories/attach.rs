@@ -122,6 +122,9 @@ fn nothing_but_messages_stands_on_stdout() {
 fn a_server_s_own_view_has_its_own_names() {
     let home = Home::with(json!({ "f": fake(&[]), "s": sample(&[]) }));
     let _hub = home.serve();
+    let mut first = home.stdio(&[]);
+    first.initialize("2025-11-25");
+    first.await_tool("f__echo");
     let mut host = home.stdio(&["--server", "f"]);
     assert_eq!(host.initialize("2025-11-25")["serverInfo"]["name"], "fake");
     host.await_tool("echo");

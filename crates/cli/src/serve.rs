@@ -197,10 +197,16 @@ async fn relay(
     let (end_http, http_ended) = watch::channel(false);
     let mut doors = tokio::task::JoinSet::new();
     doors.spawn_local(endpoint::socket::serve(listener, agents.clone()));
+    let mut streams = None;
     if let Ok(Some((listener, port))) = bound {
         let door = Rc::new(HttpDoor::new(agents, known(&token, &valid.borrow()), port));
         let serving = Rc::clone(&door);
-        doors.spawn_local(async move { serving.serve(listener, Default::default(), ended(http_ended)).await });
+        let (mut latest, secret) = (book.valid(), token.clone());
+        door.ask_for_tokens(move || {
+            latest.has_changed().unwrap_or(false).then(|| known(&secret, &latest.borrow_and_update()))
+        });
+        let served = async move { serving.serve(listener, Default::default(), ended(http_ended)).await };
+        streams = Some(doors.spawn_local(served));
         doors.spawn_local(async move {
             while valid.changed().await.is_ok() {
                 door.set_tokens(known(&token, &valid.borrow_and_update()));
@@ -234,12 +240,18 @@ async fn relay(
     });
     relay.wind_down().await;
     let _ = end_http.send(true);
+    if let Some(streams) = streams {
+        // Their clients see an end instead of a broken line; who does not read is cut off.
+        let ended = async { while !streams.is_finished() && doors.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(FAREWELL, ended).await;
+    }
     drop(doors);
     desk.end();
     if !launcher.close(FAREWELL).await {
         tracing::warn!("the guard was late");
     }
     documents::remove(&agent_socket);
+    relay.core().settle();
     drop(relay);
     let stopped = tokio::task::spawn_blocking(move || thread.stop()).await;
     told_on.abort();

@@ -4,8 +4,8 @@ use hub::operate::{
     CallView, ClientView, Event as Happening, ReloadView, ServerDetail as DetailView, ServerView, ToolView,
 };
 use operator::words::{
-    Attached, CallOutcome, CallResult, ConfigChange, Effect, Event, Raw, Server, ServerDetail, ServerState, Status,
-    Tool, ToolDetail, Transport,
+    Attached, CallOutcome, CallResult, ConfigChange, Event, Raw, Server, ServerDetail, ServerState, Status, Tool,
+    ToolDetail, Transport,
 };
 
 use serde::Deserialize;
@@ -78,25 +78,24 @@ pub fn detail(view: DetailView) -> ServerDetail {
     }
 }
 
+/// Compiles its schema: on the blocking pool.
 pub fn tool(view: &ToolView) -> Tool {
     Tool {
         name: view.name.clone(),
         server: view.server.clone(),
         own_name: view.own_name.clone(),
         description: view.description.clone(),
-        effect: match view.effect.as_str() {
-            "read" => Effect::Read,
-            "write" => Effect::Write,
-            _ => Effect::Destructive,
-        },
-        schema_hash: view.schema_hash.clone(),
-        definition_hash: view.definition_hash.clone(),
-        unusable: view.unusable.clone(),
+        effect: view.effect,
+        schema_hash: view.schema_hash.to_string(),
+        definition_hash: view.definition_hash.to_string(),
+        unusable: view.unusable(),
     }
 }
 
+/// The same with the definition; None if that is no JSON.
 pub fn tool_detail(view: &ToolView) -> Option<ToolDetail> {
-    Some(ToolDetail { tool: tool(view), definition: Raw::parse(&view.definition)? })
+    let definition = Raw::parse(std::str::from_utf8(&view.definition).ok()?)?;
+    Some(ToolDetail { tool: tool(view), definition })
 }
 
 pub fn change(view: ReloadView) -> ConfigChange {

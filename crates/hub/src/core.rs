@@ -58,6 +58,10 @@ impl Core {
         AgentHandle::new(Rc::clone(self))
     }
 
+    /// Hands over the last audit rows.
+    pub fn settle(&self) {
+        self.ledger.settle();
+    }
     /// From now on new requests are refused: the hub is stopping.
     pub fn refuse(&self) {
         self.refusing.set(true);

@@ -1,6 +1,11 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
+use bytes::Bytes;
+use contract::Hash;
+use contract::schema::Compiled;
+use policy::Effect;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 /// State of one server for a person's eyes.
@@ -57,8 +62,8 @@ pub struct ServerDetail {
     pub log_file: Option<String>,
 }
 
-/// One tool of the aggregated catalog.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// One tool of the aggregated catalog: cheap to make on the relay thread, written out by whoever asked.
+#[derive(Clone, Debug)]
 pub struct ToolView {
     /// Exposed name.
     pub name: String,
@@ -68,16 +73,24 @@ pub struct ToolView {
     pub own_name: String,
     /// Description as the server sent it.
     pub description: Option<String>,
-    /// `read`, `write` or `destructive`.
-    pub effect: String,
-    /// `sha256:` and hex.
-    pub schema_hash: String,
-    /// `sha256:` and hex.
-    pub definition_hash: String,
-    /// The whole definition as the server sent it, as JSON text.
-    pub definition: String,
-    /// Why its schema cannot be used, if so.
-    pub unusable: Option<String>,
+    /// What it may do to the world.
+    pub effect: Effect,
+    /// Over the schemas.
+    pub schema_hash: Hash,
+    /// Over the whole definition.
+    pub definition_hash: Hash,
+    /// The whole definition as the server sent it.
+    pub definition: Bytes,
+    /// Where in it the input schema is.
+    pub input_schema: Range<usize>,
+}
+
+impl ToolView {
+    /// Why its schema cannot be used, if so. Compiles it: not for the relay thread.
+    pub fn unusable(&self) -> Option<String> {
+        let schema = self.definition.get(self.input_schema.clone()).unwrap_or_default();
+        Compiled::compile(schema).err().map(|fault| fault.to_string())
+    }
 }
 
 /// An attached client.

@@ -186,6 +186,13 @@ impl Audit {
         self.ledger.borrow_mut().tool(&read.exposed, &read.tool.definition_hash.to_string(), &fields)
     }
 
+    /// Hands over what was collected, without waiting for the next time.
+    pub(crate) fn settle(&self) {
+        if self.flush() != Handed::All {
+            tracing::error!("the last audit rows could not be handed over");
+        }
+    }
+
     fn flush(&self) -> Handed {
         self.ledger.borrow_mut().flush()
     }

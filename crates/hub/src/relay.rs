@@ -195,10 +195,7 @@ impl Relay {
                 let catalog = self.core.catalog(&View::All);
                 let of_server =
                     |tool: &&Rc<ToolEntry>| server.as_deref().is_none_or(|key| key == &**tool.backend.key());
-                let mut tools: Vec<_> =
-                    catalog.tools().filter(|tool| of_server(tool)).map(|tool| views::tool(tool)).collect();
-                tools.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
-                drop(tell.send(tools));
+                drop(tell.send(catalog.tools().filter(|tool| of_server(tool)).map(|tool| views::tool(tool)).collect()));
             }
             Operation::Call(tool, arguments, tell) => self.call(&tool, &arguments, tell),
             Operation::Reload(tell) => {

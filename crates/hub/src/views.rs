@@ -125,11 +125,11 @@ pub(crate) fn tool(entry: &ToolEntry) -> ToolView {
         server: entry.backend.key().to_string(),
         own_name: read.tool.name.to_string(),
         description: read.tool.description.as_deref().map(String::from),
-        effect: read.effect.as_str().into(),
-        schema_hash: read.tool.schema_hash.to_string(),
-        definition_hash: read.tool.definition_hash.to_string(),
-        definition: String::from_utf8_lossy(&read.raw).into_owned(),
-        unusable: entry.compiled().err(),
+        effect: read.effect,
+        schema_hash: read.tool.schema_hash,
+        definition_hash: read.tool.definition_hash,
+        definition: read.raw.clone(),
+        input_schema: read.tool.input_schema.clone(),
     }
 }
 

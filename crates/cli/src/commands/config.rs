@@ -11,7 +11,7 @@ pub fn config(command: &Config, globals: &Globals, out: &Out) -> Result<Exit, Fa
     let places = Places::here(globals.config.as_deref())?;
     match command {
         Config::Check => {
-            let report = control::config_report(&places.config);
+            let report = control::config_report(&places);
             out.document(&report, |screen| show::config::report(&report, screen))?;
             Ok(if report.errors.is_empty() { Exit::Done } else { Exit::Usage })
         }

@@ -45,9 +45,9 @@ impl Out {
     }
 
     /// One line of a stream.
-    pub fn line<T: Serialize>(&self, words: &T, text: impl FnOnce() -> String) -> Result<(), Fault> {
+    pub fn line<T: Serialize>(&self, words: &T, text: impl FnOnce(&Screen) -> String) -> Result<(), Fault> {
         match self.form {
-            Form::Text => self.text(&text()),
+            Form::Text => self.text(&text(&self.screen)),
             Form::Json => self.text(&(json::visible(&encoded(words)?) + "\n")),
         }
     }

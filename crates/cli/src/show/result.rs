@@ -2,9 +2,10 @@
 
 use super::json;
 use super::screen::{Ink, Screen};
+use super::servers::Fields;
 use operator::visible::{escape, escape_lines};
 use operator::words::{CallOutcome, CallResult};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What the tool, the server or the hub answered.
 pub fn result(result: &CallResult, screen: &Screen) -> String {
@@ -18,6 +19,9 @@ pub fn result(result: &CallResult, screen: &Screen) -> String {
             screen.paint(Ink::Bad, &format!("error {}", escape(&body["code"].to_string()))),
             escape_lines(message)
         );
+    }
+    if let Some(refusal) = body["_meta"]["dev.callgate/outcome"].as_object() {
+        return outcome(refusal, screen);
     }
     let blocks = body["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut out = String::new();
@@ -34,6 +38,34 @@ pub fn result(result: &CallResult, screen: &Screen) -> String {
         return screen.paint(Ink::Faint, "The tool answered nothing.") + "\n";
     }
     out
+}
+
+/// The hub's own answer in place of the tool's (interface.md 4).
+fn outcome(outcome: &Map<String, Value>, screen: &Screen) -> String {
+    let word = |key: &str| outcome.get(key).and_then(Value::as_str).map(escape).unwrap_or_default();
+    let ink = if outcome.contains_key("error") { Ink::Bad } else { Ink::Warm };
+    let code = [word("error"), word("status")].concat();
+    let mut out = format!("{}  {}\n", screen.paint(ink, &code), word("message"));
+    let mut fields = Fields { screen, out: &mut out };
+    for detail in outcome.get("details").and_then(Value::as_array).into_iter().flatten() {
+        let list = |key: &str| match &detail[key] {
+            Value::Array(words) => words.iter().map(plain).collect::<Vec<_>>().join(", "),
+            Value::Null => String::new(),
+            other => plain(other),
+        };
+        let parts = [("expected ", list("expected")), ("allowed: ", list("allowed")), ("nearest: ", list("nearest"))];
+        let parts = parts.iter().filter(|(_, text)| !text.is_empty()).map(|(head, text)| format!("; {head}{text}"));
+        let path = detail["path"].as_str().filter(|path| !path.is_empty()).unwrap_or("/");
+        fields.put(path, &format!("{}{}", detail["problem"].as_str().unwrap_or_default(), parts.collect::<String>()));
+    }
+    for (key, label) in [("approval_id", "approval"), ("expires_at", "expires"), ("call_id", "call")] {
+        fields.some(label, outcome.get(key).and_then(Value::as_str));
+    }
+    out
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn block(block: &Value, screen: &Screen) -> String {

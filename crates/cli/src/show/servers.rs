@@ -1,7 +1,7 @@
 //! Servers for people.
 
 use super::screen::{Ink, Screen, columns};
-use super::table::{Cell, Table};
+use super::table::{Cell, Column, Table};
 use super::when;
 use operator::visible::{escape, escape_lines};
 use operator::words::{ConfigChange, Server, ServerDetail, ServerState};
@@ -29,7 +29,16 @@ pub fn list(servers: &[Server], screen: &Screen) -> String {
 
 /// The list as a table.
 pub fn table(servers: &[Server]) -> Table {
-    let mut table = Table::new(&["NAME", "STATE", ">TOOLS", ">RESOURCES", ">PROMPTS", ">RESTARTS", "OVER", "NOTE"]);
+    let mut table = Table::new(&[
+        Column::text("NAME"),
+        Column::word("STATE"),
+        Column::number("TOOLS"),
+        Column::number("RESOURCES").or_not(),
+        Column::number("PROMPTS").or_not(),
+        Column::number("RESTARTS").or_not(),
+        Column::word("OVER").or_not(),
+        Column::text("NOTE"),
+    ]);
     for server in servers {
         let (ink, word) = state(server.state);
         table.row([
@@ -139,8 +148,9 @@ impl Fields<'_> {
     /// One field; further lines of a long text stand under the first.
     pub fn put(&mut self, label: &str, text: &str) {
         const LABEL: usize = 12;
-        let space = " ".repeat(LABEL - columns(label).min(LABEL));
-        let label = self.screen.paint(Ink::Faint, label);
+        let label = escape(label);
+        let space = " ".repeat(LABEL.saturating_sub(columns(&label)).max(2));
+        let label = self.screen.paint(Ink::Faint, &label);
         let under = format!("\n  {}", " ".repeat(LABEL));
         let text = escape_lines(text).trim_end().replace('\n', &under);
         self.out.push_str(&format!("  {label}{space}{text}\n"));

@@ -2,7 +2,7 @@
 
 use super::screen::{Ink, Screen};
 use super::servers::{self, Fields};
-use super::table::{Cell, Table};
+use super::table::{Cell, Column, Table};
 use super::when;
 use operator::visible::escape;
 use operator::words::{Attached, Status};
@@ -49,7 +49,13 @@ fn heading(screen: &Screen, title: &str, many: usize) -> String {
 }
 
 fn hosts(hosts: &[Attached], screen: &Screen) -> String {
-    let mut table = Table::new(&["NAME", "OVER", "VERSION", ">CALLS", "SINCE"]);
+    let mut table = Table::new(&[
+        Column::text("NAME"),
+        Column::word("OVER"),
+        Column::word("VERSION").or_not(),
+        Column::number("CALLS"),
+        Column::word("SINCE").or_not(),
+    ]);
     for host in hosts {
         // The mark says that the name is only the host's own word.
         let name = if host.unverified { format!("{} (unverified)", host.name) } else { host.name.clone() };

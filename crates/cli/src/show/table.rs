@@ -5,14 +5,47 @@ use operator::visible::escape;
 
 /// Between two columns.
 const GAP: &str = "  ";
-/// A column is not made narrower than this while another one still has more.
-const NARROWEST: usize = 8;
+/// A long text is not cut below this while something else can go.
+const READABLE: usize = 24;
+/// Nothing is cut below this.
+const NARROWEST: usize = 6;
 
-/// Where a column's text stands.
+/// What a column does where there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Left,
-    Right,
+enum Yield {
+    /// Stays whole to the last.
+    Never,
+    /// Is cut, the widest first.
+    Cut,
+    /// Is left out, the last one first.
+    Leave,
+}
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    head: &'static str,
+    gives: Yield,
+    to_the_right: bool,
+}
+
+impl Column {
+    /// Short words that must stay whole.
+    pub const fn word(head: &'static str) -> Column {
+        Column { head, gives: Yield::Never, to_the_right: false }
+    }
+    /// Text that may be cut.
+    pub const fn text(head: &'static str) -> Column {
+        Column { head, gives: Yield::Cut, to_the_right: false }
+    }
+    /// Numbers, one under the other.
+    pub const fn number(head: &'static str) -> Column {
+        Column { head, gives: Yield::Never, to_the_right: true }
+    }
+    /// The same, but left out where there is no room.
+    pub const fn or_not(self) -> Column {
+        Column { gives: Yield::Leave, ..self }
+    }
 }
 
 /// One cell: made visible when it is made.
@@ -43,18 +76,15 @@ impl From<String> for Cell {
 
 /// A table under construction.
 pub struct Table {
-    heads: Vec<(Cell, Side)>,
+    columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// A table with these columns; a head that begins with `>` stands to the right.
-    pub fn new(heads: &[&str]) -> Table {
-        let head = |head: &&str| match head.strip_prefix('>') {
-            Some(head) => (Cell::new(Ink::Faint, head), Side::Right),
-            None => (Cell::new(Ink::Faint, head), Side::Left),
-        };
-        Table { heads: heads.iter().map(head).collect(), rows: Vec::new() }
+    /// A table with these columns.
+    pub fn new(columns: &[Column]) -> Table {
+        let heads = columns.iter().map(|column| Cell::new(Ink::Faint, column.head)).collect();
+        Table { columns: columns.to_vec(), rows: vec![heads] }
     }
 
     /// Adds a row: one cell per column.
@@ -63,80 +93,86 @@ impl Table {
     }
 
     /// The table as text. Columns that are empty in every row are left out.
-    pub fn draw(mut self, screen: &Screen, indent: usize) -> String {
-        self.drop_empty_columns();
-        let mut widths: Vec<usize> = self.heads.iter().map(|(head, _)| columns(&head.text)).collect();
-        for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(columns(&cell.text));
-            }
+    pub fn draw(&self, screen: &Screen, indent: usize) -> String {
+        let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.widest(at)).collect();
+        let mut shown: Vec<usize> = (0..self.columns.len()).filter(|&at| self.is_used(at)).collect();
+        let mut widths: Vec<usize> = shown.iter().map(|&at| natural[at]).collect();
+        if let Some(width) = screen.width {
+            self.fit(&mut shown, &mut widths, width.saturating_sub(indent));
         }
-        if let Some(screen_width) = screen.width {
-            fit(&mut widths, screen_width.saturating_sub(indent));
-        }
-        let heads: Vec<Cell> = self.heads.iter().map(|(head, _)| head.clone()).collect();
         let mut out = String::new();
-        for row in std::iter::once(&heads).chain(&self.rows) {
+        for row in &self.rows {
             out.push_str(&" ".repeat(indent));
-            self.draw_row(&mut out, screen, &widths, row);
+            self.draw_row(&mut out, screen, &shown, &widths, row);
         }
         out
     }
 
-    fn draw_row(&self, out: &mut String, screen: &Screen, widths: &[usize], row: &[Cell]) {
-        let last = row.iter().rposition(|cell| !cell.text.is_empty()).unwrap_or(0);
-        for (at, ((cell, &width), (_, side))) in row.iter().zip(widths).zip(&self.heads).enumerate().take(last + 1) {
-            if at > 0 {
+    fn widest(&self, at: usize) -> usize {
+        self.rows.iter().filter_map(|row| row.get(at)).map(|cell| columns(&cell.text)).max().unwrap_or(0)
+    }
+
+    fn is_used(&self, at: usize) -> bool {
+        self.rows.iter().skip(1).any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty()))
+    }
+
+    /// First the long texts give, as long as they stay readable; then columns that may be left out go; then everything gives.
+    fn fit(&self, shown: &mut Vec<usize>, widths: &mut Vec<usize>, room: usize) {
+        loop {
+            let gives = |place: usize| self.columns[shown[place]].gives == Yield::Cut;
+            narrow(widths, room, READABLE, gives);
+            let left_out = shown.iter().rposition(|&at| self.columns[at].gives == Yield::Leave);
+            match left_out {
+                Some(place) if total(widths) > room => {
+                    shown.remove(place);
+                    *widths = shown.iter().map(|&at| self.widest(at)).collect();
+                }
+                _ => break,
+            }
+        }
+        let gives = |place: usize| self.columns[shown[place]].gives == Yield::Cut;
+        narrow(widths, room, NARROWEST, gives);
+        narrow(widths, room, NARROWEST, |_| true);
+    }
+
+    fn draw_row(&self, out: &mut String, screen: &Screen, shown: &[usize], widths: &[usize], row: &[Cell]) {
+        let last = shown.iter().rposition(|&at| !row[at].text.is_empty()).unwrap_or(0);
+        for (place, (&at, &width)) in shown.iter().zip(widths).enumerate().take(last + 1) {
+            if place > 0 {
                 out.push_str(GAP);
             }
-            let text = cut(&cell.text, width);
-            let space = " ".repeat(width - columns(&text).min(width));
-            let painted = screen.paint(cell.ink, &text);
-            match side {
-                Side::Right => {
-                    out.push_str(&space);
-                    out.push_str(&painted);
-                }
-                Side::Left if at == last => out.push_str(&painted),
-                Side::Left => {
-                    out.push_str(&painted);
-                    out.push_str(&space);
-                }
+            let text = cut(&row[at].text, width);
+            let space = " ".repeat(width.saturating_sub(columns(&text)));
+            let painted = screen.paint(row[at].ink, &text);
+            if self.columns[at].to_the_right {
+                out.push_str(&space);
+            }
+            out.push_str(&painted);
+            if !self.columns[at].to_the_right && place != last {
+                out.push_str(&space);
             }
         }
         out.push('\n');
     }
-
-    fn drop_empty_columns(&mut self) {
-        let used: Vec<bool> = (0..self.heads.len())
-            .map(|at| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty())))
-            .collect();
-        retain(&mut self.heads, &used);
-        for row in &mut self.rows {
-            retain(row, &used);
-        }
-    }
 }
 
-fn retain<T>(all: &mut Vec<T>, used: &[bool]) {
-    let mut used = used.iter();
-    all.retain(|_| used.next().copied().unwrap_or(false));
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
 }
 
-/// Takes from the widest columns, equally, until the row fits or every column is as narrow as it may be.
-fn fit(widths: &mut [usize], room: usize) {
-    let gaps = GAP.len() * widths.len().saturating_sub(1);
+/// Takes from the widest of those that give, equally, until all fits or none of them is wider than `least`.
+fn narrow(widths: &mut [usize], room: usize, least: usize, gives: impl Fn(usize) -> bool) {
     loop {
-        let total = widths.iter().sum::<usize>() + gaps;
-        let Some(widest) = widths.iter().copied().max() else { return };
-        if total <= room || widest <= NARROWEST {
+        let over = total(widths).saturating_sub(room);
+        let giving = || (0..widths.len()).filter(|&place| gives(place) && widths[place] > least);
+        let Some(widest) = giving().map(|place| widths[place]).max() else { return };
+        if over == 0 {
             return;
         }
-        let next = widths.iter().copied().filter(|&width| width < widest).max().unwrap_or(0).max(NARROWEST);
-        let many = widths.iter().filter(|&&width| width == widest).count();
-        let each = (total - room).div_ceil(many).min(widest - next).max(1);
-        for width in widths.iter_mut().filter(|width| **width == widest) {
-            *width = (*width - each).max(NARROWEST);
+        let next = giving().map(|place| widths[place]).filter(|&width| width < widest).max().unwrap_or(least);
+        let widest: Vec<usize> = giving().filter(|&place| widths[place] == widest).collect();
+        for place in &widest {
+            widths[*place] -= over.div_ceil(widest.len()).min(widths[*place] - next);
         }
     }
 }
@@ -146,9 +182,9 @@ mod tests {
     use super::*;
 
     fn check(widths: &[usize], room: usize, expect: &[usize]) {
-        let mut fitted = widths.to_vec();
-        fit(&mut fitted, room);
-        assert_eq!(fitted, expect);
+        let mut narrowed = widths.to_vec();
+        narrow(&mut narrowed, room, 8, |place| place != 0);
+        assert_eq!(narrowed, expect);
     }
 
     #[test]
@@ -157,7 +193,28 @@ mod tests {
         check(&[10, 100], 40, &[10, 28]);
         check(&[10, 100, 90], 64, &[10, 25, 25]);
         check(&[10, 100, 20], 50, &[10, 18, 18]);
-        check(&[4, 100], 10, &[4, 8]);
+        check(&[100, 10], 20, &[100, 8]);
+        check(&[4, 3], 0, &[4, 3]);
         check(&[], 10, &[]);
+    }
+
+    #[test]
+    fn words_stay_whole_and_numbers_go_before_text_is_unreadable() {
+        let heads =
+            [Column::text("NAME"), Column::word("STATE"), Column::number("TOOLS").or_not(), Column::text("NOTE")];
+        let mut table = Table::new(&heads);
+        let long = "a reason that is told at some length";
+        table.row(["a-rather-long-name".into(), "installing".into(), "12".into(), long.into()]);
+        let draw = |width| {
+            table.draw(&Screen { width: Some(width), colour: super::super::screen::Colour::Never, now_ms: 0 }, 0)
+        };
+        assert!(draw(80).ends_with("a-rather-long-name  installing     12  a reason that is told at some length\n"));
+        assert!(
+            draw(70).ends_with("a-rather-long-name  installing     12  a reason that is told at some…\n"),
+            "{}",
+            draw(70)
+        );
+        assert!(draw(60).ends_with("a-rather-long-name  installing  a reason that is told at so…\n"), "{}", draw(60));
+        assert!(draw(40).ends_with("a-rather-lon…  installing  a reason tha…\n"), "{}", draw(40));
     }
 }

@@ -69,16 +69,15 @@ old                                                                   – disabl
 #[test]
 fn a_list_on_a_terminal_fits_it() {
     let expect = "\
-NAME                STATE         TOOLS  RESOURCES  RESTARTS  OVER        NOTE
-files               ● ready          12          3            stdio
-shop                ✗ failing                              4  stdio       exit co…
-a-server-with-a-na… ";
-    let shown = servers::list(&some_servers(), &terminal(80));
-    check_width(&shown, 80);
-    assert_eq!(shown.lines().count(), expect.lines().count() + 1);
-    assert!(shown.contains("exit cod") && shown.contains('…'), "{shown}");
-    for width in [40, 60, 80, 120, 200] {
-        check_width(&servers::list(&some_servers(), &terminal(width)), width.max(76));
+NAME                         STATE         TOOLS  NOTE
+files                        ● ready          12
+shop                         ✗ failing            exit code 127: sh: 1: shop…
+a-server-with-a-name-that-…  ↓ installing
+old                          – disabled
+";
+    assert_eq!(servers::list(&some_servers(), &terminal(77)), expect);
+    for width in 40..200 {
+        check_width(&servers::list(&some_servers(), &terminal(width)), width);
     }
 }
 
@@ -132,6 +131,9 @@ fn nothing_of_a_server_acts_on_the_terminal() {
     let answer =
         |outcome, body: &serde_json::Value| CallResult { outcome, body: Raw::parse(&body.to_string()).unwrap() };
     let error = serde_json::json!({"code": HOSTILE, "message": HOSTILE});
+    let refusal = serde_json::json!({"_meta": {"dev.callgate/outcome": {
+        "error": HOSTILE, "message": HOSTILE, "call_id": HOSTILE,
+        "details": [{"path": HOSTILE, "problem": HOSTILE, "allowed": [HOSTILE], "nearest": HOSTILE}]}}});
     let structure = serde_json::json!({"structuredContent": {HOSTILE: HOSTILE}});
     let host = Attached {
         name: HOSTILE.into(),
@@ -177,7 +179,12 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         check_clean(&result::result(&answer(CallOutcome::RpcError, &error), &screen));
         check_clean(&tokens::list(&[Token { name: HOSTILE.into(), created_ms: 0 }], &screen));
         check_clean(&config::report(&report, &screen));
-        check_clean(&logs::line(&LogLine { text: HOSTILE.into() }));
+        let event = serde_json::json!({"timestamp": HOSTILE, "level": HOSTILE, "fields": {"message": HOSTILE, HOSTILE: HOSTILE}});
+        for text in [HOSTILE.to_owned(), event.to_string()] {
+            check_clean(&logs::server(&LogLine { text: text.clone() }));
+            check_clean(&logs::hub(&LogLine { text }, &screen));
+        }
+        check_clean(&result::result(&answer(CallOutcome::ToolError, &refusal), &screen));
     }
     // A line feed in a name must not begin a line of its own, which could look like another server.
     assert_eq!(servers::list(&[hostile], &PIPE).lines().count(), 2);
@@ -382,4 +389,37 @@ bad /c/callgate.jsonc: 2 errors
     assert_eq!(config::report(&bad, &PIPE), expect);
     let good = ConfigReport { file: "/c/x".into(), servers: vec!["a".into()], errors: vec![], warnings: vec![] };
     assert_eq!(config::report(&good, &PIPE), "ok /c/x: 1 server\n");
+}
+
+#[test]
+fn what_the_hub_answers_in_place_of_a_tool() {
+    let check = |outcome, object: &str, expect: &str| {
+        let body = format!("{{\"content\":[],\"_meta\":{{\"dev.callgate/outcome\":{object}}}}}");
+        assert_eq!(result::result(&CallResult { outcome, body: Raw::parse(&body).unwrap() }, &PIPE), expect);
+    };
+    let object = r#"{"ok":false,"error":"invalid_arguments","message":"Not executed.","details":[
+        {"path":"/txt","problem":"is not a known argument","allowed":["text","n"],"nearest":"text"},
+        {"path":"/a/long/path","problem":"is missing","expected":"string"}],"call_id":"c-1"}"#;
+    let expect = "\
+invalid_arguments  Not executed.
+  /txt        is not a known argument; allowed: text, n; nearest: text
+  /a/long/path  is missing; expected string
+  call        c-1
+";
+    check(CallOutcome::ToolError, object, expect);
+    let object =
+        r#"{"ok":false,"status":"pending","approval_id":"a-1","expires_at":"T","message":"Wait.","call_id":"c-2"}"#;
+    let expect = "pending  Wait.\n  approval    a-1\n  expires     T\n  call        c-2\n";
+    check(CallOutcome::Pending, object, expect);
+}
+
+#[test]
+fn lines_of_the_hubs_log() {
+    let check = |text: &str, expect: &str| assert_eq!(logs::hub(&LogLine { text: text.into() }, &PIPE), expect);
+    check(
+        r#"{"timestamp":"2026-11-30T09:37:57.976844Z","level":"WARN","fields":{"message":"not read","why":"late","n":3},"target":"x"}"#,
+        "2026-11-30 09:37:57 WARN  not read  why=late  n=3\n",
+    );
+    check("no json\tat all", "no json\tat all\n");
+    check("{\"a\":1}", "{\"a\":1}\n");
 }

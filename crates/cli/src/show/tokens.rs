@@ -1,7 +1,7 @@
 //! Tokens for people: names only.
 
 use super::screen::{Ink, Screen};
-use super::table::{Cell, Table};
+use super::table::{Cell, Column, Table};
 use super::when;
 use operator::words::Token;
 
@@ -10,7 +10,7 @@ pub fn list(tokens: &[Token], screen: &Screen) -> String {
     if tokens.is_empty() {
         return "No tokens but the default one. Make one:  callgate token add NAME\n".into();
     }
-    let mut table = Table::new(&["NAME", "MADE"]);
+    let mut table = Table::new(&[Column::text("NAME"), Column::word("MADE")]);
     for token in tokens {
         table.row([
             Cell::new(Ink::Bold, &token.name),

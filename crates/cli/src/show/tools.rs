@@ -3,7 +3,7 @@
 use super::json;
 use super::screen::{Ink, Screen};
 use super::servers::Fields;
-use super::table::{Cell, Table};
+use super::table::{Cell, Column, Table};
 use operator::visible::escape;
 use operator::words::{Effect, Tool, ToolDetail};
 
@@ -20,7 +20,7 @@ pub fn list(tools: &[Tool], screen: &Screen) -> String {
     if tools.is_empty() {
         return "No tools. Servers and their states:  callgate server list\n".into();
     }
-    let mut table = Table::new(&["NAME", "EFFECT", "DESCRIPTION"]);
+    let mut table = Table::new(&[Column::text("NAME"), Column::word("EFFECT"), Column::text("DESCRIPTION")]);
     for tool in tools {
         let about = match (&tool.unusable, &tool.description) {
             (Some(why), _) => Cell::new(Ink::Bad, &format!("unusable: {why}")),

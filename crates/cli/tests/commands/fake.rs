@@ -6,7 +6,7 @@ use hub::operate::{
     CallView, Operation, OperatorHandle, Refusal, ReloadView, ServerDetail, ServerView, Status, ToolView,
 };
 use hub::tokens::Tokens;
-use operator::words::Tail;
+use operator::words::{Effect, Tail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -159,16 +159,17 @@ fn hostile() -> ServerView {
 }
 
 fn tool() -> ToolView {
+    let definition = "{\"name\":\"find\",\"x\":1.10,\"inputSchema\":{}}";
     ToolView {
         name: "files__find".into(),
         server: "files".into(),
         own_name: "find".into(),
         description: Some("Finds it.".into()),
-        effect: "read".into(),
-        schema_hash: "sha256:1".into(),
-        definition_hash: "sha256:2".into(),
-        definition: "{\"name\":\"find\",\"x\":1.10}".into(),
-        unusable: None,
+        effect: Effect::Read,
+        schema_hash: format!("sha256:{}", "1".repeat(64)).parse().unwrap(),
+        definition_hash: format!("sha256:{}", "2".repeat(64)).parse().unwrap(),
+        input_schema: definition.len() - 3..definition.len() - 1,
+        definition: definition.into(),
     }
 }
 

@@ -60,6 +60,10 @@ fn the_config_is_checked_without_a_hub() {
     std::fs::write(&file, "{ // mine\n \"mcpServers\": { \"a\": { \"command\": \"b\" }, }, }").unwrap();
     let run = home.run(&["config", "check"]);
     assert_eq!((run.code, run.out), (0, format!("ok {}: 1 server\n", file.display())));
+    std::fs::write(&file, "{\"mcpServers\": {\"a\": {\"command\": \"b\", \"env\": {\"T\": \"${env:NOT_SET}\"}}}}")
+        .unwrap();
+    let run = home.run(&["config", "check"]);
+    assert!(run.code == 0 && run.out.contains("warning: mcpServers.a: env.T: the variable NOT_SET"), "{}", run.out);
     std::fs::write(&file, "{\n \"mcpServers\": { \"a\": { \"comand\": \"b\" } } }").unwrap();
     let run = home.run(&["config", "check", "--json"]);
     let report: Value = serde_json::from_str(&run.out).unwrap();

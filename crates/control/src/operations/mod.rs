@@ -40,7 +40,10 @@ pub async fn run(name: Name, body: Bytes, shared: Shared) -> Outcome<Response> {
         }
         Name::ServerShow => {
             let server = input::<op::ServerShow>(&body)?.name;
-            document::<op::ServerShow>(views::detail(hub.server(&server).await?))
+            let mut detail = views::detail(hub.server(&server).await?);
+            let file = |name: String| parts.places.logs().join(name).to_string_lossy().into_owned();
+            detail.log_file = detail.log_file.map(file);
+            document::<op::ServerShow>(detail)
         }
         Name::ServerAdd => document::<op::ServerAdd>(servers::add(&shared, input::<op::ServerAdd>(&body)?).await?),
         Name::ServerRemove => {

@@ -5,20 +5,35 @@ use crate::views;
 use hub::operate::{OperatorHandle, ToolView};
 use operator::words::{CallResult, ToolCall, ToolDetail, ToolFilter, ToolList, ToolName};
 
+/// The catalog, by server and name.
 pub async fn list(hub: &OperatorHandle, filter: ToolFilter) -> Outcome<ToolList> {
     if let Some(server) = &filter.server {
         // So that a mistyped name is not an empty catalog.
         hub.server(server).await?;
     }
-    Ok(ToolList { tools: hub.tools(filter.server).await?.iter().map(views::tool).collect() })
+    let mut views = hub.tools(filter.server).await?;
+    let written = tokio::task::spawn_blocking(move || {
+        views.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
+        views.iter().map(views::tool).collect()
+    });
+    Ok(ToolList { tools: written.await.map_err(|_| unwritten())? })
 }
 
+/// One tool with its definition.
 pub async fn show(hub: &OperatorHandle, asked: ToolName) -> Outcome<ToolDetail> {
     let tools = hub.tools(None).await?;
-    let tool = find(&tools, &asked.name)?;
-    views::tool_detail(tool).ok_or_else(|| Failure::new("internal", "the definition in the catalog is not JSON"))
+    let written = tokio::task::spawn_blocking(move || {
+        let tool = find(&tools, &asked.name)?;
+        views::tool_detail(tool).ok_or_else(|| Failure::new("internal", "the definition in the catalog is not JSON"))
+    });
+    written.await.map_err(|_| unwritten())?
 }
 
+fn unwritten() -> Failure {
+    Failure::new("internal", "the catalog could not be written out")
+}
+
+/// A call by a person.
 pub async fn call(hub: &OperatorHandle, call: ToolCall) -> Outcome<CallResult> {
     let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.get());
     let view = hub.call(&call.name, arguments).await?;

@@ -8,7 +8,7 @@ use hub::operate::{
 };
 use hub::tokens::Tokens;
 use operator::Client;
-use operator::words::Tail;
+use operator::words::{Effect, Tail};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,17 +78,19 @@ pub fn server_view(name: &str) -> ServerView {
     }
 }
 
-fn tool_view(server: &str, own_name: &str) -> ToolView {
+fn tool_view(server: &str, own_name: &str, schema: &str) -> ToolView {
+    let definition = format!("{{\"name\":\"{own_name}\",\"x\":1.10,\"inputSchema\":{schema}}}");
+    let start = definition.len() - schema.len() - 1;
     ToolView {
         name: format!("{server}__{own_name}"),
         server: server.into(),
         own_name: own_name.into(),
         description: Some("Does it.".into()),
-        effect: "write".into(),
-        schema_hash: "sha256:1".into(),
-        definition_hash: "sha256:2".into(),
-        definition: format!("{{\"name\":\"{own_name}\",\"x\":1.10}}"),
-        unusable: None,
+        effect: Effect::Write,
+        schema_hash: format!("sha256:{}", "1".repeat(64)).parse().unwrap(),
+        definition_hash: format!("sha256:{}", "2".repeat(64)).parse().unwrap(),
+        input_schema: start..start + schema.len(),
+        definition: definition.into(),
     }
 }
 
@@ -139,7 +141,11 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
                 }));
             }
             Operation::Tools(server, tell) => {
-                let tools = [tool_view("notes", "add"), tool_view("notes", "find"), tool_view("shop", "add")];
+                let tools = [
+                    tool_view("shop", "add", "{\"type\": \"nonsense\"}"),
+                    tool_view("notes", "find", "{}"),
+                    tool_view("notes", "add", "{}"),
+                ];
                 let wanted = |tool: &ToolView| server.as_ref().is_none_or(|server| *server == tool.server);
                 let _ = tell.send(tools.into_iter().filter(wanted).collect());
             }

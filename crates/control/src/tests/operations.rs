@@ -28,11 +28,16 @@ async fn every_document_has_its_words() {
     assert_eq!(client.call::<op::ServerStart>(&notes).await.unwrap().state, ServerState::Ready);
     assert_eq!(client.call::<op::ServerRestart>(&notes).await.unwrap().state, ServerState::Ready);
     let all = client.call::<op::ToolList>(&ToolFilter::default()).await.unwrap().tools;
-    assert_eq!(all.len(), 3);
+    let names: Vec<&str> = all.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["notes__add", "notes__find", "shop__add"], "by server and name");
+    assert!(all[0].unusable.is_none() && all[2].unusable.is_some(), "{:?}", all[2].unusable);
     let some = client.call::<op::ToolList>(&ToolFilter { server: Some("shop".into()) }).await.unwrap().tools;
     assert_eq!(some[0].name, "shop__add");
     let tool = client.call::<op::ToolShow>(&ToolName { name: "find".into() }).await.unwrap();
-    assert_eq!((tool.tool.name.as_str(), tool.definition.get()), ("notes__find", "{\"name\":\"find\",\"x\":1.10}"));
+    assert_eq!(
+        (tool.tool.name.as_str(), tool.definition.get()),
+        ("notes__find", "{\"name\":\"find\",\"x\":1.10,\"inputSchema\":{}}")
+    );
     let paths = client.call::<op::ConfigPath>(&Nothing {}).await.unwrap();
     assert!(paths.config.ends_with("callgate.jsonc"));
     assert_eq!(client.call::<op::Stop>(&Nothing {}).await.unwrap().pid, std::process::id());

@@ -83,6 +83,8 @@ struct Caller {
 struct Door {
     hub: Rc<dyn Hub>,
     tokens: RefCell<Tokens>,
+    /// Asked before each request: the tokens, where they are others than before.
+    news: RefCell<Box<dyn FnMut() -> Option<Tokens>>>,
     own: Own,
     bounds: Bounds,
     sessions: Sessions,
@@ -105,6 +107,7 @@ impl HttpDoor {
         let door = Door {
             hub,
             tokens: RefCell::new(tokens),
+            news: RefCell::new(Box::new(|| None)),
             own: Own::new(port),
             bounds,
             sessions: Sessions::default(),
@@ -112,6 +115,12 @@ impl HttpDoor {
             open: Rc::default(),
         };
         HttpDoor { door: Rc::new(door) }
+    }
+
+    /// Asks `news` before each request is judged, so that a token counts from the moment in which it was made, and no
+    /// longer when it was removed.
+    pub fn ask_for_tokens(&self, news: impl FnMut() -> Option<Tokens> + 'static) {
+        *self.door.news.borrow_mut() = Box::new(news);
     }
 
     /// From now on these tokens are valid; the sessions and streams of all others end.
@@ -191,6 +200,11 @@ impl Door {
 
 impl Handler for Door {
     fn refusal(&self, head: &Head) -> Option<Answer> {
+        let news = (self.news.borrow_mut())();
+        if let Some(tokens) = news {
+            self.tokens.replace(tokens);
+            self.sweep();
+        }
         let refusal = self.judge(head).err()?;
         tracing::debug!(?refusal, "a request over HTTP is refused");
         Some(refusal.into())

@@ -24,15 +24,15 @@ pub struct ConfigChange {
 pub struct ConfigProblem {
     /// The file.
     pub file: String,
-    /// Line, from 1.
+    /// Line, from 1; 0 where it has no single place.
     pub line: u32,
-    /// Column, from 1.
+    /// Column, from 1; 0 where it has no single place.
     pub column: u32,
     /// Key path with dots; empty for the whole file.
     pub key: String,
     /// What is wrong.
     pub message: String,
-    /// The one server that it costs; None: the whole config is refused.
+    /// The one server that it costs, if it is only one.
     pub server: Option<String>,
 }
 
@@ -43,9 +43,9 @@ pub struct ConfigReport {
     pub file: String,
     /// Servers in it.
     pub servers: Vec<String>,
-    /// What refuses the config, or costs one server.
+    /// What refuses the config.
     pub errors: Vec<ConfigProblem>,
-    /// What is ignored.
+    /// What is ignored, and what keeps single servers from starting.
     pub warnings: Vec<ConfigProblem>,
 }
 
