@@ -49,30 +49,37 @@ pub fn start(args: &Args) -> Result<Value, Fault> {
     }
     let start = Instant::now();
     #[allow(clippy::disallowed_methods, reason = "the generator starts what it measures")]
-    let child = Command::new(program).args(rest).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-    let mut peer = connected(socket, start)?;
-    wire::hello(&mut peer, Era::Legacy)?;
+    let child =
+        Command::new(program).args(rest).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut peer = greeted(socket, start)?;
     let answered = ms(start);
     let tools = until_listed(&mut peer, Era::Legacy, args.expect)?;
     Ok(json!({"mode": "start", "pid": child.id(), "answered_ms": answered, "tools": tools, "listed_ms": ms(start)}))
 }
 
-/// Kills a process and waits until it is gone or a zombie.
+/// Kills a process and waits until it is gone: until then it holds its locks. The first of its threads is shown as a
+/// zombie while others still end.
 fn end(pid: u32) -> Result<(), Fault> {
     let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
     kill_process(raw.ok_or_else(|| Fault::Usage("no such pid".to_owned()))?, Signal::KILL)?;
     loop {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        if stat.is_empty() || stat.contains(") Z ") || stat.contains(") X ") {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+        if stat.is_empty() || (threads <= 1 && (stat.contains(") Z ") || stat.contains(") X "))) {
             return Ok(());
         }
         pause()?;
     }
 }
 
-fn connected(socket: &Path, start: Instant) -> Result<Pipe, Fault> {
+/// A connection that was answered. The socket of one that was killed may still take connections, and drop them.
+fn greeted(socket: &Path, start: Instant) -> Result<Pipe, Fault> {
     loop {
-        match Pipe::connect(socket) {
+        let greeted = Pipe::connect(socket).and_then(|mut peer| {
+            wire::hello(&mut peer, Era::Legacy)?;
+            Ok(peer)
+        });
+        match greeted {
             Ok(peer) => return Ok(peer),
             Err(fault) if start.elapsed() > PATIENCE => return Err(fault),
             Err(_) => pause()?,
