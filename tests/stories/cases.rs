@@ -274,3 +274,14 @@ fn a_client_is_called_as_its_host_says_or_else_by_its_own_word() {
     let _second = home.serve();
     assert_eq!(hosts(&mut clients), expect, "the next hub knows them as well");
 }
+
+#[test]
+fn a_server_that_ends_while_it_is_listed_or_lists_nothing_says_why() {
+    let home = Home::with(json!({ "ends": fake(&["--list", "exit"]), "null": fake(&["--list", "null"]) }));
+    let _hub = home.serve();
+    let reason = eventually("a failure", || state(&home, "ends")["reason"].as_str().map(str::to_owned));
+    assert!(reason.contains("exited (code 3)"), "{reason}");
+    eventually("its start", || (state(&home, "null")["state"] == "ready").then_some(()));
+    let findings = home.json(&["server", "show", "null"])["findings"].to_string();
+    assert!(findings.contains("answered without `tools`"), "{findings}");
+}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A scripted MCP server for the stories: each tool is one way in which real servers misbehave.
 
-Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|error] [--name NAME]
+Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|exit|null] [--name NAME]
                [--heavy N] [--tool ONLY]
 """
 import json
@@ -200,6 +200,11 @@ def main():
                         "instructions": "Be kind."})
         elif method == "tools/list":
             if FLAGS.get("--list") == "hang":
+                continue
+            if FLAGS.get("--list") == "exit":
+                sys.exit(3)
+            if FLAGS.get("--list") == "null":
+                result(id, {"tools": None})
                 continue
             page = listed(params)
             if modern:

@@ -74,7 +74,8 @@ pub(crate) async fn connect(server: &Rc<Server>) -> Result<Live, Fault> {
                         publish(server, listing);
                         return Ok(live);
                     }
-                    Ok(Err(why)) => why,
+                    Ok(Err(why)) if live.session.is_open() => why,
+                    Ok(Err(why)) => obituary(server, live.tree.as_ref(), &why).await,
                     Err(_) => format!("its lists did not come within {} s", budget.as_secs()),
                 }
             }

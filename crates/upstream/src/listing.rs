@@ -91,7 +91,7 @@ impl Pages {
         };
         self.bytes += body.len();
         let [entries, cursor] = object::pick(&body, [key, "nextCursor"]);
-        let Some(entries) = entries else {
+        let Some(entries) = entries.filter(|range| body[range.start] == b'[') else {
             return end(self, Some(format!("{method} answered without `{key}`")));
         };
         let entries = body.slice(entries);

@@ -19,6 +19,8 @@ const SHARE: usize = 8 * 1024;
 const READ: usize = 64 * 1024;
 /// Reads of one peer before the others get their turn.
 const TURN: usize = 16;
+/// Lines of one peer before another has its turn.
+const LINES: usize = 256;
 
 /// Where bytes come from.
 #[derive(Debug)]
@@ -306,6 +308,7 @@ impl Outbox {
 /// What the system says, when the connection broke and did not just end.
 pub async fn read_lines(source: &Source, buf: &mut LineBuf, mut on_line: impl FnMut(Line)) -> io::Result<()> {
     let mut turns = 0;
+    let mut lines = 0;
     loop {
         let room = if buf.pending() < READ { READ } else { READ.max(buf.pending()).min(16 * READ) };
         match source.try_read(buf.spare(room)) {
@@ -313,6 +316,13 @@ pub async fn read_lines(source: &Source, buf: &mut LineBuf, mut on_line: impl Fn
             Ok(_) => {
                 while let Some(line) = buf.next_line() {
                     on_line(line);
+                    lines += 1;
+                    // Short lines cost far more than their bytes.
+                    if lines == LINES {
+                        lines = 0;
+                        flush_all();
+                        tokio::task::yield_now().await;
+                    }
                 }
                 flush_all();
                 turns += 1;
@@ -328,5 +338,45 @@ pub async fn read_lines(source: &Source, buf: &mut LineBuf, mut on_line: impl Fn
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_flood_of_short_lines_leaves_others_their_turn() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let tasks = tokio::task::LocalSet::new();
+        let (from, mut to) = io::pipe().unwrap();
+        // All of it fits into the pipe and into one read.
+        to.write_all(&b"x\n".repeat(20_000)).unwrap();
+        drop(to);
+        let turn = Rc::new(Cell::new(0u32));
+        let other = Rc::clone(&turn);
+        let (mut seen, mut longest, mut last, mut run) = (0, 0, 0, 0);
+        tasks.block_on(&runtime, async {
+            tokio::task::spawn_local(async move {
+                loop {
+                    other.set(other.get() + 1);
+                    tokio::task::yield_now().await;
+                }
+            });
+            let source = Source::from_fd(from.into()).unwrap();
+            read_lines(&source, &mut LineBuf::new(100), |_| {
+                seen += 1;
+                run = if turn.get() == last { run + 1 } else { 1 };
+                last = turn.get();
+                longest = longest.max(run);
+            })
+            .await
+            .unwrap();
+        });
+        assert_eq!(seen, 20_000);
+        assert!(longest <= 2 * LINES, "{longest} lines in one turn");
     }
 }
