@@ -80,8 +80,9 @@ test_python() {
     [ -n "$PYTHON" ] || die "Python 3.11 or newer is needed"
     "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null || install_package python3-venv
     once python python_packages tests/real/requirements.txt &
+    local newer=$!
     once python-older python_packages tests/real/requirements-older.txt &
-    wait -n && wait -n
+    wait $! && wait "$newer"
 }
 
 # What building needs beyond the Rust tool-chain: a C compiler for the bundled SQLite and for TLS.
