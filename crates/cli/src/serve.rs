@@ -25,12 +25,13 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Job, Opened, Store, StoreFault};
+use store::{Job, Opening, Store, StoreFault};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::LocalSet;
 use upstream::Parts;
+use upstream::guard::Seed;
 use upstream::launch::{Launcher, Patience};
 use upstream::logs::Logs;
 use upstream::search_path::Search;
@@ -78,8 +79,10 @@ pub fn run(args: &Serve, globals: &Globals) -> ExitCode {
         // Refused only to a leader of a group, who has a session of his own already.
         let _ = rustix::process::setsid();
     }
-    let served =
-        Places::here(globals.config.as_deref()).map_err(Fault::from).and_then(|places| serve(&places, args, globals));
+    // Before anything is opened and any thread runs; where it is refused, the binary is run again instead.
+    let seed = upstream::guard::sow().ok();
+    let places = Places::here(globals.config.as_deref()).map_err(Fault::from);
+    let served = places.and_then(|places| serve(&places, args, globals, seed));
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => complain(&fault),
@@ -105,7 +108,7 @@ fn complain(fault: &Fault) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> {
+fn serve(places: &Places, args: &Serve, globals: &Globals, seed: Option<Seed>) -> Result<(), Fault> {
     places.create()?;
     let lock = Lock::take(&places.lock())?;
     documents::remove(&places.run.join("stopped"));
@@ -122,7 +125,7 @@ fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> 
         .build()
         .map_err(system("no runtime could be made"))?;
     let local = LocalSet::new();
-    let outcome = runtime.block_on(local.run_until(relay(places, args, globals, prepared, server_logs)));
+    let outcome = runtime.block_on(local.run_until(relay(places, args, globals, prepared, server_logs, seed)));
     documents::remove(&places.endpoint());
     drop((hub_log, lock));
     outcome
@@ -134,20 +137,27 @@ async fn relay(
     globals: &Globals,
     prepared: Prepared,
     server_logs: Logs,
+    seed: Option<Seed>,
 ) -> Result<(), Fault> {
-    let (tell, mut told) = mpsc::channel(256);
-    let opened = Store::open(&places.state, &places.run, store::Options::new(env!("CARGO_PKG_VERSION")), move |it| {
-        // The relay has gone when this fails, and with it everybody who waits.
-        let _ = tell.blocking_send(it);
-    })?;
-    let Opened { ledger, flight, committer, thread, kept, recovered, .. } = opened;
-    for call in &recovered {
-        tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
-    }
     let binary = std::env::current_exe().map_err(system("the own binary cannot be found"))?;
     // The running file itself, also where an upgrade has put another one in its place.
     let image = Path::new("/proc/self/exe");
-    let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state)?;
+    let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state, seed)?;
+    let (tell, mut told) = mpsc::channel(256);
+    let (settle, settled) = oneshot::channel();
+    let options = store::Options::new(env!("CARGO_PKG_VERSION"));
+    // What the last run left open is settled on the disk while the doors are opened.
+    let opening = Store::begin(
+        &places.state,
+        &places.run,
+        options,
+        move |it| {
+            // The relay has gone when this fails, and with it everybody who waits.
+            let _ = tell.blocking_send(it);
+        },
+        move |settlement| drop(settle.send(settlement)),
+    )?;
+    let Opening { ledger, flight, committer, thread, kept, .. } = opening;
     let parts = Parts::new(
         launcher.clone(),
         server_logs.clone(),
@@ -214,12 +224,26 @@ async fn relay(
         });
     }
     let handle = OperatorHandle::new(operations, events);
-    let desk = desk::start(places, handle.clone(), Arc::new(logs::Reading::new(server_logs, &places.logs())), book)
-        .map_err(system("the person's door cannot be opened"))?;
+    let reading = Arc::new(logs::Reading::new(server_logs, &places.logs()));
+    let closed = "the person's door cannot be opened";
+    let (desk, desk_opened) = desk::start(places, handle.clone(), reading, book).map_err(system(closed))?;
 
-    documents::announce(places, &binary, http.as_ref().ok()).map_err(system("endpoint.json cannot be written"))?;
-    ready(places, globals, http.as_ref());
-
+    // Agents are answered already. Others are told when all doors are open and the log has begun.
+    let opened = async {
+        for call in &settled.await.map_err(|_| StoreFault::Thread("it panicked"))??.recovered {
+            tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
+        }
+        desk_opened.await.map_err(io::Error::other).flatten().map_err(system(closed))?;
+        documents::announce(places, &binary, http.as_ref().ok()).map_err(system("endpoint.json cannot be written"))?;
+        ready(places, globals, http.as_ref());
+        Ok(())
+    };
+    let failed = async {
+        match opened.await {
+            Ok(()) => std::future::pending().await,
+            Err(fault) => fault,
+        }
+    };
     let listening = async {
         while let Some(it) = told.recv().await {
             audit.told(it);
@@ -229,6 +253,10 @@ async fn relay(
         () = relay.operate(operated) => documents::mark_stopped(places),
         () = listening => tracing::error!("the committer is gone"),
         () = told_to_stop() => {}
+        fault = failed => {
+            documents::remove(&agent_socket);
+            return Err(fault);
+        }
     }
     tracing::info!("stopping");
     documents::remove(&places.endpoint());

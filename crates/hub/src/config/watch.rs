@@ -1,11 +1,20 @@
 //! Tells when the config file may have changed. Watches its folder, since editors replace files by renaming; never
 //! reads the file itself.
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod others;
+
+#[cfg(target_os = "linux")]
+use linux::Ear;
+#[cfg(not(target_os = "linux"))]
+use others::Ear;
+
 use super::write::target;
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
@@ -22,7 +31,7 @@ pub struct WatchError {
     /// Which folder.
     pub folder: PathBuf,
     /// Why.
-    pub source: notify::Error,
+    pub source: io::Error,
 }
 
 /// A watched file. Watching ends when this is dropped.
@@ -30,53 +39,56 @@ pub struct ConfigWatch {
     file: PathBuf,
     /// Folder and name of what the file's symbolic link points to, or of the file itself.
     target: PathBuf,
-    names: Arc<Mutex<[OsString; 2]>>,
-    watcher: RecommendedWatcher,
-    bell: Arc<Notify>,
+    names: [OsString; 2],
+    ear: Ear,
+    /// Strokes that were given back.
+    bell: Notify,
 }
 
 impl ConfigWatch {
-    /// Begins to watch. The folder must be there, the file need not.
+    /// Begins to watch. The folder must be there, the file need not. Needs a tokio runtime around it.
     pub fn new(file: &Path) -> Result<ConfigWatch, WatchError> {
         let target = target(file).unwrap_or_else(|_| file.to_owned());
-        let names = Arc::new(Mutex::new([name_of(file), name_of(&target)]));
-        let bell = Arc::new(Notify::new());
+        let names = [name_of(file), name_of(&target)];
         let failed = |source| WatchError { folder: folder_of(file).to_owned(), source };
-        let (ring, ours) = (bell.clone(), names.clone());
-        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.is_ok_and(|event| concerns(&event, &ours)) {
-                ring.notify_one();
-            }
-        });
-        let mut watch = ConfigWatch { file: file.to_owned(), target, names, watcher: watcher.map_err(failed)?, bell };
-        watch.watcher.watch(folder_of(file), RecursiveMode::NonRecursive).map_err(failed)?;
+        let mut ear = Ear::new().map_err(failed)?;
+        ear.listen(folder_of(file)).map_err(failed)?;
+        let mut watch = ConfigWatch { file: file.to_owned(), target, names, ear, bell: Notify::new() };
         watch.watch_target();
         Ok(watch)
     }
 
     /// Waits until the file may have changed and is quiet again. Losing a race in a `select!` loses no change.
     pub async fn changed(&mut self) {
-        self.bell.notified().await;
+        self.heard().await;
         let rearm = Rearm(Some(&self.bell));
         let latest = Instant::now() + LONGEST;
-        while timeout_at(latest.min(Instant::now() + QUIET), self.bell.notified()).await.is_ok() {}
+        while timeout_at(latest.min(Instant::now() + QUIET), self.heard()).await.is_ok() {}
         rearm.done();
         let target = target(&self.file).unwrap_or_else(|_| self.file.clone());
         if target != self.target {
             if folder_of(&self.target) != folder_of(&self.file) {
-                let _ = self.watcher.unwatch(folder_of(&self.target));
+                self.ear.ignore(folder_of(&self.target));
             }
             self.target = target;
             self.watch_target();
         }
     }
 
+    async fn heard(&self) {
+        tokio::select! {
+            biased;
+            () = self.bell.notified() => {}
+            () = self.ear.heard(&self.names) => {}
+        }
+    }
+
     /// The folder of the target of a link, besides the link's own. What cannot be watched there is only seen by a reload.
     fn watch_target(&mut self) {
-        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = [name_of(&self.file), name_of(&self.target)];
+        self.names = [name_of(&self.file), name_of(&self.target)];
         let folder = folder_of(&self.target);
         if folder != folder_of(&self.file)
-            && let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive)
+            && let Err(error) = self.ear.listen(folder)
         {
             tracing::warn!(folder = %folder.display(), %error, "changes of the config's target are not seen");
         }
@@ -98,16 +110,6 @@ impl Drop for Rearm<'_> {
             bell.notify_one();
         }
     }
-}
-
-/// By name only: some systems report other spellings of the folder than the one that was asked for.
-fn concerns(event: &notify::Event, names: &Mutex<[OsString; 2]>) -> bool {
-    if matches!(event.kind, EventKind::Access(_)) {
-        return false;
-    }
-    let names = names.lock().unwrap_or_else(PoisonError::into_inner);
-    let ours = |path: &PathBuf| path.file_name().is_some_and(|name| names.iter().any(|ours| ours == name));
-    event.need_rescan() || event.paths.iter().any(ours)
 }
 
 fn name_of(path: &Path) -> OsString {
@@ -185,18 +187,5 @@ mod tests {
             assert_eq!(wait.as_mut().poll(&mut context), Poll::Pending);
         }
         is_told(&mut watch, "the change before").await;
-    }
-
-    #[test]
-    fn other_files_and_reading_are_no_change() {
-        use notify::event::{AccessKind, CreateKind};
-        let names = Mutex::new(["callgate.jsonc".into(), "dot.jsonc".into()]);
-        let check = |kind: EventKind, path: &str, expect: bool| {
-            assert_eq!(concerns(&notify::Event::new(kind).add_path(path.into()), &names), expect, "{kind:?} {path}");
-        };
-        check(EventKind::Create(CreateKind::File), "/x/callgate.jsonc", true);
-        check(EventKind::Create(CreateKind::File), "/y/dot.jsonc", true);
-        check(EventKind::Create(CreateKind::File), "/x/callgate.jsonc.tmp", false);
-        check(EventKind::Access(AccessKind::Any), "/x/callgate.jsonc", false);
     }
 }
