@@ -57,19 +57,20 @@ fn is_own(stream: &UnixStream, own: u32) -> bool {
 }
 
 async fn client(stream: UnixStream, agents: AgentHandle) {
-    let stream = Rc::new(stream);
-    let out = Outbox::new(Dest::Socket(Rc::clone(&stream)), OUT_BOUND);
-    if let Err(error) = converse(&Source::Socket(stream), out, agents).await {
+    let (reading, writing) = stream.into_split();
+    let out = Outbox::new(Dest::Socket(writing), OUT_BOUND);
+    if let Err(error) = converse(Source::Socket(reading), out, agents).await {
         tracing::debug!(%error, "a client's connection broke");
     }
 }
 
 /// Talks with one client until it ends.
-async fn converse(source: &Source, out: Rc<Outbox>, agents: AgentHandle) -> io::Result<()> {
+async fn converse(mut source: Source, out: Rc<Outbox>, agents: AgentHandle) -> io::Result<()> {
     let conn = Conn::new(agents, Rc::clone(&out));
     let mut buf = LineBuf::new(MAX_MESSAGE);
     let ended = tokio::select! {
-        ended = peer::read_lines(source, &mut buf, |line| conn.line(line)) => ended,
+        biased;
+        ended = peer::read_lines(&mut source, &mut buf, |line| conn.line(line)) => ended,
         () = Rc::clone(&out).writer() => Ok(()),
     };
     conn.leave();

@@ -3,6 +3,7 @@
 //! The era adapters translate from and to it; nothing else in the hub knows eras.
 
 use crate::body::Rope;
+use crate::params::Params;
 use bytes::Bytes;
 use std::cell::Cell;
 use std::ops::Range;
@@ -132,8 +133,8 @@ pub struct Origin {
 pub struct Ask {
     /// The method as it stands in the protocol.
     pub method: Rc<str>,
-    /// A JSON object as received; reserved `_meta` keys and the client's progress token still in it.
-    pub params: Bytes,
+    /// As received; reserved `_meta` keys and the client's progress token still in it.
+    pub params: Params,
     /// Who asks.
     pub origin: Rc<Origin>,
     /// Whether the client gave a progress token.

@@ -57,6 +57,11 @@ pub fn elements(array: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// Behind the opening brace of an object.
+pub(crate) fn inside(object: &[u8]) -> usize {
+    first(object, b'{')
+}
+
 /// Behind the opening bracket; the end of the text where there is none.
 fn first(text: &[u8], bracket: u8) -> usize {
     let start = scan::skip_space(text, 0);
@@ -131,6 +136,17 @@ pub fn pick<const N: usize>(object: &[u8], keys: [&str; N]) -> [Option<Range<usi
 pub fn get(object: &Bytes, key: &str) -> Option<Bytes> {
     let [range] = pick(object, [key]);
     range.map(|range| object.slice(range))
+}
+
+/// Whether a member of a checked object is `true`; its key is looked for as writers write it, without escapes. Quick for
+/// a long object: such a flag stands at its end, or it does not stand there at all.
+pub fn is_true(object: &[u8], key: &str) -> bool {
+    if let Some(value) = last_scalar(object, key) {
+        return value == b"true";
+    }
+    let quoted = [b"\"", key.as_bytes(), b"\""].concat();
+    memchr::memmem::find(object, &quoted).is_some()
+        && matches!(pick(object, [key]), [Some(range)] if &object[range.clone()] == b"true")
 }
 
 /// The characters of a JSON string; lone surrogates become U+FFFD. None where the text is no string.

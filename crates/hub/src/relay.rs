@@ -237,8 +237,12 @@ impl Relay {
             capabilities: Bytes::from_static(b"{}"),
             level: Cell::new(Some(Level::Emergency)),
         };
-        let ask =
-            Ask { method: "tools/call".into(), params: params.into(), origin: Rc::new(origin), wants_progress: false };
+        let ask = Ask {
+            method: "tools/call".into(),
+            params: Bytes::from(params).into(),
+            origin: Rc::new(origin),
+            wants_progress: false,
+        };
         let (end, ended) = oneshot::channel();
         let ticket = seat.ask(ask, Box::new(Once(end)));
         tokio::task::spawn_local(async move {
@@ -337,7 +341,7 @@ fn view_of(answer: Answer) -> CallView {
         Answer::Result { body, .. } => (body.join(), false),
         Answer::Error(error) => (error.join(), true),
     };
-    let is_error = object::get(&body, "isError").as_deref() == Some(b"true");
+    let is_error = object::is_true(&body, "isError");
     CallView { body: String::from_utf8_lossy(&body).into_owned(), rpc_error, is_error }
 }
 

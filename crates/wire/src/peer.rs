@@ -9,14 +9,17 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
-use tokio::net::unix::pipe;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, pipe};
 use tokio::sync::Notify;
 
 /// Pieces from this size on are kept by reference instead of being copied, in bytes.
 const SHARE: usize = 8 * 1024;
 /// What one read asks for, in bytes; more while a long line comes in.
 const READ: usize = 64 * 1024;
+/// An out-buffer up to this size is kept for the next message, in bytes.
+const KEEP: usize = 256 * 1024;
 /// Reads of one peer before the others get their turn.
 const TURN: usize = 16;
 /// Lines of one peer before another has its turn.
@@ -28,7 +31,7 @@ pub enum Source {
     /// A pipe's reading end.
     Pipe(pipe::Receiver),
     /// A socket.
-    Socket(Rc<UnixStream>),
+    Socket(OwnedReadHalf),
 }
 
 /// Where bytes go.
@@ -36,8 +39,8 @@ pub enum Source {
 pub enum Dest {
     /// A pipe's writing end.
     Pipe(pipe::Sender),
-    /// A socket.
-    Socket(Rc<UnixStream>),
+    /// A socket; dropping it ends the direction.
+    Socket(OwnedWriteHalf),
 }
 
 impl Source {
@@ -45,19 +48,15 @@ impl Source {
     pub fn from_fd(fd: OwnedFd) -> io::Result<Source> {
         Ok(match kind(&fd)? {
             Plug::Pipe => Source::Pipe(pipe::Receiver::from_owned_fd(fd)?),
-            Plug::Socket => Source::Socket(Rc::new(socket(fd)?)),
+            Plug::Socket => Source::Socket(socket(fd)?.into_split().0),
         })
     }
-    async fn readable(&self) -> io::Result<()> {
+    /// Not `readable` and `try_read`: this way a read that fills less than the room is known to have emptied the pipe,
+    /// which saves a system call for each wake.
+    async fn read(&mut self, into: &mut BytesMut) -> io::Result<usize> {
         match self {
-            Source::Pipe(pipe) => pipe.readable().await,
-            Source::Socket(socket) => socket.readable().await,
-        }
-    }
-    fn try_read(&self, into: &mut BytesMut) -> io::Result<usize> {
-        match self {
-            Source::Pipe(pipe) => pipe.try_read_buf(into),
-            Source::Socket(socket) => socket.try_read_buf(into),
+            Source::Pipe(pipe) => pipe.read_buf(into).await,
+            Source::Socket(socket) => socket.read_buf(into).await,
         }
     }
 }
@@ -67,7 +66,7 @@ impl Dest {
     pub fn from_fd(fd: OwnedFd) -> io::Result<Dest> {
         Ok(match kind(&fd)? {
             Plug::Pipe => Dest::Pipe(pipe::Sender::from_owned_fd(fd)?),
-            Plug::Socket => Dest::Socket(Rc::new(socket(fd)?)),
+            Plug::Socket => Dest::Socket(socket(fd)?.into_split().1),
         })
     }
     async fn writable(&self) -> io::Result<()> {
@@ -76,7 +75,13 @@ impl Dest {
             Dest::Socket(socket) => socket.writable().await,
         }
     }
-    fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Dest::Pipe(pipe) => pipe.try_write(bytes),
+            Dest::Socket(socket) => socket.try_write(bytes),
+        }
+    }
+    fn try_write_all(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         match self {
             Dest::Pipe(pipe) => pipe.try_write_vectored(parts),
             Dest::Socket(socket) => socket.try_write_vectored(parts),
@@ -104,17 +109,57 @@ fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
     UnixStream::from_std(socket)
 }
 
+/// Bytes that wait: pieces kept by reference and what stood before them, then small pieces copied together.
 #[derive(Debug, Default)]
 struct Queue {
     ready: VecDeque<Bytes>,
-    tail: BytesMut,
+    tail: Vec<u8>,
     length: usize,
 }
 
 impl Queue {
     fn seal(&mut self) {
         if !self.tail.is_empty() {
-            self.ready.push_back(self.tail.split().freeze());
+            self.ready.push_back(std::mem::take(&mut self.tail).into());
+        }
+    }
+
+    /// Writes until all is out or the pipe says why not.
+    fn write(&mut self, dest: &Dest) -> io::Result<()> {
+        if self.ready.is_empty() && !self.tail.is_empty() {
+            // The usual case: the buffer stays for the next message.
+            let written = dest.try_write(&self.tail)?;
+            self.length -= written;
+            if written == self.tail.len() {
+                self.tail.clear();
+                if self.tail.capacity() > KEEP {
+                    self.tail = Vec::new();
+                }
+                return Ok(());
+            }
+            let rest = Bytes::from(std::mem::take(&mut self.tail)).split_off(written);
+            self.ready.push_back(rest);
+        }
+        self.seal();
+        while !self.ready.is_empty() {
+            let parts: smallvec::SmallVec<[IoSlice<'_>; 16]> =
+                self.ready.iter().take(16).map(|part| IoSlice::new(part)).collect();
+            let written = dest.try_write_all(&parts)?;
+            drop(parts);
+            self.took(written);
+        }
+        Ok(())
+    }
+
+    fn took(&mut self, mut written: usize) {
+        self.length -= written;
+        while written > 0 {
+            let Some(front) = self.ready.front_mut() else { return };
+            if written < front.len() {
+                return bytes::Buf::advance(front, written);
+            }
+            written -= front.len();
+            self.ready.pop_front();
         }
     }
 }
@@ -225,43 +270,22 @@ impl Outbox {
 
     /// Writes as much as the pipe takes now.
     fn flush(&self) {
-        let Some(dest) = self.dest.borrow().clone() else { return };
-        let mut queue = self.queue.borrow_mut();
-        queue.seal();
-        while !queue.ready.is_empty() {
-            let parts: smallvec::SmallVec<[IoSlice<'_>; 16]> =
-                queue.ready.iter().take(16).map(|part| IoSlice::new(part)).collect();
-            match dest.try_write(&parts) {
-                Ok(mut written) => {
-                    drop(parts);
-                    queue.length -= written;
-                    while written > 0 {
-                        let Some(front) = queue.ready.front_mut() else { break };
-                        if written < front.len() {
-                            bytes::Buf::advance(front, written);
-                            break;
-                        }
-                        written -= front.len();
-                        queue.ready.pop_front();
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.stuck.set(true);
-                    self.wake.notify_one();
-                    return;
-                }
+        let dest = self.dest.borrow();
+        let Some(to) = &*dest else { return };
+        let written = loop {
+            match self.queue.borrow_mut().write(to) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => {
-                    drop(parts);
-                    drop(queue);
-                    self.close_now();
-                    return;
-                }
+                other => break other,
             }
-        }
-        self.stuck.set(false);
-        if queue.tail.capacity() > 4 * READ {
-            queue.tail = BytesMut::new();
+        };
+        drop(dest);
+        match written {
+            Ok(()) => self.stuck.set(false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.stuck.set(true);
+                self.wake.notify_one();
+            }
+            Err(_) => self.close_now(),
         }
     }
 
@@ -288,7 +312,7 @@ impl Outbox {
         *self.dest.borrow_mut() = None;
         let mut queue = self.queue.borrow_mut();
         queue.ready.clear();
-        queue.tail = BytesMut::new();
+        queue.tail = Vec::new();
         queue.length = 0;
         self.wake.notify_one();
     }
@@ -306,12 +330,11 @@ impl Outbox {
 ///
 /// # Errors
 /// What the system says, when the connection broke and did not just end.
-pub async fn read_lines(source: &Source, buf: &mut LineBuf, mut on_line: impl FnMut(Line)) -> io::Result<()> {
+pub async fn read_lines(source: &mut Source, buf: &mut LineBuf, mut on_line: impl FnMut(Line)) -> io::Result<()> {
     let mut turns = 0;
     let mut lines = 0;
     loop {
-        let room = if buf.pending() < READ { READ } else { READ.max(buf.pending()).min(16 * READ) };
-        match source.try_read(buf.spare(room)) {
+        match source.read(buf.spare(READ)).await {
             Ok(0) => return Ok(()),
             Ok(_) => {
                 while let Some(line) = buf.next_line() {
@@ -330,10 +353,6 @@ pub async fn read_lines(source: &Source, buf: &mut LineBuf, mut on_line: impl Fn
                     turns = 0;
                     tokio::task::yield_now().await;
                 }
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                turns = 0;
-                source.readable().await?;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -366,8 +385,8 @@ mod tests {
                     tokio::task::yield_now().await;
                 }
             });
-            let source = Source::from_fd(from.into()).unwrap();
-            read_lines(&source, &mut LineBuf::new(100), |_| {
+            let mut source = Source::from_fd(from.into()).unwrap();
+            read_lines(&mut source, &mut LineBuf::new(100), |_| {
                 seen += 1;
                 run = if turn.get() == last { run + 1 } else { 1 };
                 last = turn.get();

@@ -6,7 +6,7 @@ use super::batch::Batch;
 use super::reply::{LineReply, Target};
 use bytes::Bytes;
 use frame::object;
-use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Version};
+use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Params, Version};
 use hub::agent::{AgentHandle, Identity, Notice, Notices, Seat, Ticket, View};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -291,7 +291,8 @@ impl Conn {
         batch: Option<&Rc<Batch>>,
     ) {
         let Some(me) = self.me.upgrade() else { return };
-        let token = meta::progress_token(&params);
+        let params = Params::read(params);
+        let token = params.get("_meta").as_ref().and_then(meta::token_in);
         let wants_progress = token.is_some();
         let target = Target { conn: me, id: id.clone(), method: Rc::clone(&method), batch: batch.cloned() };
         let reply = LineReply::new(target, token, Rc::clone(&origin));
