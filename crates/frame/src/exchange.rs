@@ -5,7 +5,7 @@
 use crate::body::Rope;
 use crate::params::Params;
 use bytes::Bytes;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -126,6 +126,15 @@ pub struct Origin {
     pub capabilities: Bytes,
     /// The lowest level of log messages that it wants; None: none at all.
     pub level: Cell<Option<Level>>,
+    /// What an era adapter makes of the rest once for all requests.
+    pub stamp: OnceCell<Bytes>,
+}
+
+impl Origin {
+    /// What was said in these words. `client_info` and `capabilities` are JSON objects.
+    pub fn new(version: Version, client_info: Bytes, capabilities: Bytes, level: Option<Level>) -> Origin {
+        Origin { version, client_info, capabilities, level: Cell::new(level), stamp: OnceCell::new() }
+    }
 }
 
 /// One request in internal form.

@@ -214,6 +214,25 @@ pub fn quote(text: &str) -> String {
     out
 }
 
+/// An object without some of its members. `members` are all of them, as [`members`] gives them; `drops` is asked for
+/// each key with its quotes.
+pub fn without(object: &Bytes, members: &[Member], drops: impl Fn(&[u8]) -> bool) -> Rope {
+    if !members.iter().any(|member| drops(&object[member.key.clone()])) {
+        return object.clone().into();
+    }
+    let mut out = Written { object, rope: Rope::new(), first: true };
+    out.rope.push_static("{");
+    for run in members.chunk_by(|a, b| drops(&object[a.key.clone()]) == drops(&object[b.key.clone()])) {
+        if let (Some(first), Some(last)) = (run.first(), run.last())
+            && !drops(&object[first.key.clone()])
+        {
+            out.member(first.key.start..last.value.end);
+        }
+    }
+    out.rope.push_static("}");
+    out.rope
+}
+
 /// A change to one object: everything that is not named keeps its bytes, order and spelling.
 #[derive(Default)]
 pub struct Edit<'a> {

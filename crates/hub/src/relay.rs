@@ -231,12 +231,8 @@ impl Relay {
             drop(tell.send(Err(Refusal { code: "bad_arguments".into(), message, next })));
             return;
         }
-        let origin = Origin {
-            version: Version::LEGACY,
-            client_info: Bytes::from_static(b"{\"name\":\"callgate\"}"),
-            capabilities: Bytes::from_static(b"{}"),
-            level: Cell::new(Some(Level::Emergency)),
-        };
+        let info = Bytes::from_static(b"{\"name\":\"callgate\"}");
+        let origin = Origin::new(Version::LEGACY, info, Bytes::from_static(b"{}"), Some(Level::Emergency));
         let ask = Ask {
             method: "tools/call".into(),
             params: Bytes::from(params).into(),
