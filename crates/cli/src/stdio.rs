@@ -1,6 +1,7 @@
 //! `callgate stdio`: the endpoint that a host launches. One thread; nothing but MCP on stdout; ends with its host.
 
 mod ladder;
+mod lender;
 mod pump;
 mod start;
 
@@ -35,14 +36,14 @@ pub fn run(options: Stdio) -> ExitCode {
         session: Some(session.iter().map(|byte| format!("{byte:02x}")).collect()),
         cwd: std::env::current_dir().ok().map(|path| path.display().to_string()),
         adapter: Some(env!("CARGO_PKG_VERSION").into()),
-        mode: Some("copy".into()),
+        mode: Some(options.mode.as_str().into()),
         server: options.server,
         profile: options.profile,
         initialize: None,
         level: None,
     };
     let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
-    match Pump::new(&places, attach, launched).run(stdin.as_fd(), stdout.as_fd()) {
+    match Pump::new(&places, attach, launched, stdin.as_fd(), stdout.as_fd()).run() {
         Ok(End::HostLeft) => ExitCode::SUCCESS,
         Ok(End::Refused(why)) => {
             complain(&why);

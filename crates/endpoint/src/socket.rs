@@ -4,6 +4,7 @@
 mod attach;
 mod batch;
 mod conn;
+pub mod lend;
 mod reply;
 
 pub use attach::{Attach, Attached, Hello};
@@ -13,6 +14,7 @@ use frame::LineBuf;
 use hub::agent::AgentHandle;
 use std::io;
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use wire::peer::{self, Dest, Outbox, Source};
@@ -21,6 +23,8 @@ use wire::peer::{self, Dest, Outbox, Source};
 pub const MAX_MESSAGE: usize = 16 << 20;
 /// What a client may leave unread beyond one message, in bytes.
 const OUT_BOUND: usize = 4 << 20;
+/// How long a host that has closed its side still gets answers.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// Connections at once.
 const MAX_CLIENTS: usize = 512;
 
@@ -39,7 +43,7 @@ pub async fn serve(listener: UnixListener, agents: AgentHandle) {
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a client could not be accepted");
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             },
             Some(ended) = clients.join_next(), if !clients.is_empty() => {
@@ -57,24 +61,42 @@ fn is_own(stream: &UnixStream, own: u32) -> bool {
 }
 
 async fn client(stream: UnixStream, agents: AgentHandle) {
-    let (reading, writing) = stream.into_split();
-    let out = Outbox::new(Dest::Socket(writing), OUT_BOUND);
-    if let Err(error) = converse(Source::Socket(reading), out, agents).await {
+    let stream = Rc::new(stream);
+    let out = Outbox::new(Dest::Socket(Rc::clone(&stream)), OUT_BOUND);
+    if let Err(error) = converse(&stream, out, agents).await {
         tracing::debug!(%error, "a client's connection broke");
     }
 }
 
 /// Talks with one client until it ends.
-async fn converse(mut source: Source, out: Rc<Outbox>, agents: AgentHandle) -> io::Result<()> {
+async fn converse(stream: &Rc<UnixStream>, out: Rc<Outbox>, agents: AgentHandle) -> io::Result<()> {
     let conn = Conn::new(agents, Rc::clone(&out));
     let mut buf = LineBuf::new(MAX_MESSAGE);
+    let (first, fds) = lend::first(stream).await?;
+    buf.spare(first.len()).extend_from_slice(&first);
+    conn.offer(fds);
+    let mut source = Source::Socket(Rc::clone(stream));
     let ended = tokio::select! {
         biased;
         ended = peer::read_lines(&mut source, &mut buf, |line| conn.line(line)) => ended,
+        ended = lent(&conn) => {
+            // The adapter has nothing left to do for its host. If it has gone itself, nobody is left to be told.
+            let _ = stream.try_write(lend::LEFT);
+            ended
+        }
         () = Rc::clone(&out).writer() => Ok(()),
     };
     conn.leave();
     peer::flush_all();
     out.close();
     ended
+}
+
+/// Reads from the host itself, once its adapter has lent its pipes; for ever where it never does.
+async fn lent(conn: &Rc<Conn>) -> io::Result<()> {
+    let mut source = conn.lent().await;
+    peer::read_lines(&mut source, &mut LineBuf::new(MAX_MESSAGE), |line| conn.line(line)).await?;
+    // It may have piped its requests in and now waits for the answers.
+    let _ = tokio::time::timeout(LAST_ANSWERS, conn.settled()).await;
+    Ok(())
 }

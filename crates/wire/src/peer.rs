@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, pipe};
+use tokio::net::unix::pipe;
 use tokio::sync::Notify;
 
 /// Pieces from this size on are kept by reference instead of being copied, in bytes.
@@ -31,7 +31,7 @@ pub enum Source {
     /// A pipe's reading end.
     Pipe(pipe::Receiver),
     /// A socket.
-    Socket(OwnedReadHalf),
+    Socket(Rc<UnixStream>),
 }
 
 /// Where bytes go.
@@ -39,8 +39,16 @@ pub enum Source {
 pub enum Dest {
     /// A pipe's writing end.
     Pipe(pipe::Sender),
-    /// A socket; dropping it ends the direction.
-    Socket(OwnedWriteHalf),
+    /// A socket.
+    Socket(Rc<UnixStream>),
+}
+
+/// Reads in bulk.
+pub trait Reads {
+    /// Appends what is there to the spare room of `into`, once something is there; 0: the end.
+    fn read(&mut self, into: &mut BytesMut) -> impl Future<Output = io::Result<usize>>;
+    /// Told before what was read is answered: `held` bytes of it are not yet dealt with.
+    fn held(&mut self, _held: usize) {}
 }
 
 impl Source {
@@ -48,15 +56,31 @@ impl Source {
     pub fn from_fd(fd: OwnedFd) -> io::Result<Source> {
         Ok(match kind(&fd)? {
             Plug::Pipe => Source::Pipe(pipe::Receiver::from_owned_fd(fd)?),
-            Plug::Socket => Source::Socket(socket(fd)?.into_split().0),
+            Plug::Socket => Source::Socket(Rc::new(socket(fd)?)),
         })
     }
-    /// Not `readable` and `try_read`: this way a read that fills less than the room is known to have emptied the pipe,
-    /// which saves a system call for each wake.
+}
+
+impl Reads for Source {
+    // A read that fills less than its room has emptied the pipe: to note that saves a system call for each wake.
     async fn read(&mut self, into: &mut BytesMut) -> io::Result<usize> {
-        match self {
-            Source::Pipe(pipe) => pipe.read_buf(into).await,
-            Source::Socket(socket) => socket.read_buf(into).await,
+        let socket = match self {
+            Source::Pipe(pipe) => return pipe.read_buf(into).await,
+            Source::Socket(socket) => socket,
+        };
+        loop {
+            let room = into.capacity() - into.len();
+            match socket.try_read_buf(into) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => socket.readable().await?,
+                Ok(length) => {
+                    if length < room {
+                        let empty = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+                        let _ = socket.try_io(tokio::io::Interest::READABLE, empty);
+                    }
+                    return Ok(length);
+                }
+                other => return other,
+            }
         }
     }
 }
@@ -66,7 +90,7 @@ impl Dest {
     pub fn from_fd(fd: OwnedFd) -> io::Result<Dest> {
         Ok(match kind(&fd)? {
             Plug::Pipe => Dest::Pipe(pipe::Sender::from_owned_fd(fd)?),
-            Plug::Socket => Dest::Socket(socket(fd)?.into_split().1),
+            Plug::Socket => Dest::Socket(Rc::new(socket(fd)?)),
         })
     }
     async fn writable(&self) -> io::Result<()> {
@@ -179,14 +203,24 @@ impl Sink for Queue {
     }
 }
 
+/// Told of what goes out of an [`Outbox`].
+pub trait Watch {
+    /// So many bytes are about to be written; not all of them may be taken at once.
+    fn writing(&self, bytes: usize);
+    /// All that was to be written is out.
+    fn written(&self);
+}
+
 /// The out-buffer of one peer.
 pub struct Outbox {
     dest: RefCell<Option<Rc<Dest>>>,
+    watch: RefCell<Option<Rc<dyn Watch>>>,
     queue: RefCell<Queue>,
     bound: usize,
     dirty: Cell<bool>,
     /// The pipe refused bytes: only the writer task may go on, when the pipe says so.
     stuck: Cell<bool>,
+    paused: Cell<bool>,
     wake: Notify,
 }
 
@@ -225,10 +259,12 @@ impl Outbox {
     pub fn new(dest: Dest, bound: usize) -> Rc<Outbox> {
         Rc::new(Outbox {
             dest: RefCell::new(Some(Rc::new(dest))),
+            watch: RefCell::default(),
             queue: RefCell::default(),
             bound,
             dirty: Cell::new(false),
             stuck: Cell::new(false),
+            paused: Cell::new(false),
             wake: Notify::new(),
         })
     }
@@ -241,6 +277,23 @@ impl Outbox {
     /// Whether the connection has ended on our side.
     pub fn is_closed(&self) -> bool {
         self.dest.borrow().is_none()
+    }
+
+    /// Writes what is there and keeps back what is added from now on, until [`Outbox::resume`]. False where the pipe does
+    /// not take all of it now: then nothing has changed.
+    pub fn pause(&self) -> bool {
+        self.flush();
+        let is_empty = self.waiting() == 0;
+        self.paused.set(is_empty);
+        is_empty
+    }
+
+    /// Goes on after [`Outbox::pause`], from now on to another place.
+    pub fn resume(&self, dest: Dest, watch: Rc<dyn Watch>) {
+        *self.dest.borrow_mut() = Some(Rc::new(dest));
+        *self.watch.borrow_mut() = Some(watch);
+        self.paused.set(false);
+        self.flush();
     }
 
     /// Adds one line; `write` puts its text, the line end follows by itself.
@@ -271,14 +324,21 @@ impl Outbox {
     /// Writes as much as the pipe takes now.
     fn flush(&self) {
         let dest = self.dest.borrow();
-        let Some(to) = &*dest else { return };
+        let Some(to) = dest.as_ref().filter(|_| !self.paused.get()) else { return };
+        let watch = self.watch.borrow();
+        if let Some(watch) = &*watch {
+            watch.writing(self.queue.borrow().length);
+        }
         let written = loop {
             match self.queue.borrow_mut().write(to) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => break other,
             }
         };
-        drop(dest);
+        if let (Some(watch), Ok(())) = (&*watch, &written) {
+            watch.written();
+        }
+        drop((dest, watch));
         match written {
             Ok(()) => self.stuck.set(false),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -310,6 +370,7 @@ impl Outbox {
     /// Ends the connection towards the peer; what waits is given up.
     pub fn close_now(&self) {
         *self.dest.borrow_mut() = None;
+        *self.watch.borrow_mut() = None;
         let mut queue = self.queue.borrow_mut();
         queue.ready.clear();
         queue.tail = Vec::new();
@@ -326,34 +387,36 @@ impl Outbox {
     }
 }
 
-/// Reads lines until the peer ends, gives each to `on_line` and flushes what came of them once per read.
+/// Reads lines until the peer ends, gives each to `on_line` and flushes what came of them once per read. What `buf`
+/// holds already comes first.
 ///
 /// # Errors
 /// What the system says, when the connection broke and did not just end.
-pub async fn read_lines(source: &mut Source, buf: &mut LineBuf, mut on_line: impl FnMut(Line)) -> io::Result<()> {
+pub async fn read_lines(source: &mut impl Reads, buf: &mut LineBuf, mut on_line: impl FnMut(Line)) -> io::Result<()> {
     let mut turns = 0;
     let mut lines = 0;
     loop {
+        while let Some(line) = buf.next_line() {
+            on_line(line);
+            lines += 1;
+            // Short lines cost far more than their bytes.
+            if lines == LINES {
+                lines = 0;
+                source.held(buf.pending());
+                flush_all();
+                tokio::task::yield_now().await;
+            }
+        }
+        source.held(buf.pending());
+        flush_all();
+        turns += 1;
+        if turns == TURN {
+            turns = 0;
+            tokio::task::yield_now().await;
+        }
         match source.read(buf.spare(READ)).await {
             Ok(0) => return Ok(()),
-            Ok(_) => {
-                while let Some(line) = buf.next_line() {
-                    on_line(line);
-                    lines += 1;
-                    // Short lines cost far more than their bytes.
-                    if lines == LINES {
-                        lines = 0;
-                        flush_all();
-                        tokio::task::yield_now().await;
-                    }
-                }
-                flush_all();
-                turns += 1;
-                if turns == TURN {
-                    turns = 0;
-                    tokio::task::yield_now().await;
-                }
-            }
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

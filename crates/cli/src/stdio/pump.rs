@@ -1,9 +1,10 @@
 //! The adapter's one loop around poll(2): copies lines between a host and a hub, remembers what is open, and carries
 //! the host over to another hub. Nothing but MCP goes to stdout.
 
+use super::lender::{Lender, Word};
 use super::start;
 use bytes::{Bytes, BytesMut};
-use endpoint::socket::{Attach, Hello};
+use endpoint::socket::{Attach, Attached, Hello};
 use frame::{Line, LineBuf, object};
 use hub::config::Places;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -28,8 +29,40 @@ struct Memory {
     level: Option<String>,
 }
 
+/// What a line of the host is.
+struct Said {
+    /// `initialize` goes to a new hub as itself, not as something said before.
+    is_first: bool,
+    /// The ids of its requests.
+    ids: Vec<Bytes>,
+}
+
+impl Memory {
+    fn note(&mut self, text: &Bytes) -> Said {
+        if text.trim_ascii_start().first() == Some(&b'[') {
+            let elements = object::elements(text).map(|range| text.slice(range));
+            return Said { is_first: false, ids: elements.flat_map(|element| self.note(&element).ids).collect() };
+        }
+        let [id, method, params] = object::pick(text, ["id", "method", "params"]);
+        let method = method.and_then(|range| object::text(&text[range]));
+        let params = params.map(|range| text.slice(range));
+        match method.as_deref() {
+            Some("initialize") => self.initialize.clone_from(&params),
+            Some("logging/setLevel") => {
+                let level = params.and_then(|params| object::get(&params, "level"));
+                self.level = level.and_then(|raw| object::text(&raw).map(String::from));
+            }
+            _ => {}
+        }
+        let id = id.filter(|_| method.is_some()).map(|range| text.slice(range));
+        Said { is_first: method.as_deref() == Some("initialize"), ids: id.into_iter().collect() }
+    }
+}
+
 /// One adapter.
 pub struct Pump<'a> {
+    host_in: BorrowedFd<'a>,
+    host_out: BorrowedFd<'a>,
     places: &'a Places,
     attach: Attach,
     launched: SystemTime,
@@ -42,6 +75,7 @@ pub struct Pump<'a> {
     open: BTreeMap<Bytes, ()>,
     memory: Memory,
     greeted: bool,
+    lender: Lender<'a>,
     look_at: Option<Instant>,
     look_wait: Duration,
     chunk: Box<[u8]>,
@@ -64,8 +98,18 @@ enum Read {
 
 impl<'a> Pump<'a> {
     /// An adapter that has not met a hub yet.
-    pub fn new(places: &'a Places, attach: Attach, launched: SystemTime) -> Pump<'a> {
+    pub fn new(
+        places: &'a Places,
+        attach: Attach,
+        launched: SystemTime,
+        host_in: BorrowedFd<'a>,
+        host_out: BorrowedFd<'a>,
+    ) -> Pump<'a> {
+        let lender = Lender::new(host_in, host_out, attach.mode.as_deref() == Some("lend"));
         Pump {
+            host_in,
+            host_out,
+            lender,
             places,
             attach,
             launched,
@@ -84,23 +128,50 @@ impl<'a> Pump<'a> {
     }
 
     /// Copies until the host leaves. The hub is looked for at once, but nothing depends on it before the first message.
-    pub fn run(&mut self, host_in: BorrowedFd<'_>, host_out: BorrowedFd<'_>) -> io::Result<End> {
-        quiet(host_in);
-        quiet(host_out);
+    pub fn run(&mut self) -> io::Result<End> {
+        quiet(self.host_in);
+        quiet(self.host_out);
         loop {
-            let closed = self.wait(host_in, host_out)?;
+            let closed = if self.lender.is_away() { self.wait_for_hub() } else { self.wait() }?;
             if let Some(end) = closed {
                 return Ok(end);
             }
         }
     }
 
-    fn wait(&mut self, host_in: BorrowedFd<'_>, host_out: BorrowedFd<'_>) -> io::Result<Option<End>> {
+    /// While the hub has the host's pipes, or is about to get them: only what the hub says counts.
+    fn wait_for_hub(&mut self) -> io::Result<Option<End>> {
+        let Some(hub) = self.hub.take() else { return Ok(None) };
+        let wants = |wanted: bool, flag| if wanted { flag } else { PollFlags::empty() };
+        let mut fds = vec![PollFd::new(&hub, PollFlags::IN | wants(!self.to_hub.is_empty(), PollFlags::OUT))];
+        if !self.to_host.is_empty() {
+            fds.push(PollFd::from_borrowed_fd(self.host_out, PollFlags::OUT));
+        }
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        drop(fds);
+        self.hub = Some(hub);
+        if let Some(end) = self.hear_hub() {
+            return Ok(Some(end));
+        }
+        if write_some(self.host_out, &mut self.to_host).is_err() {
+            return Ok(Some(End::HostLeft));
+        }
+        if self.hub.is_some() {
+            self.to_hub.extend_from_slice(self.lender.go(self.to_host.is_empty()));
+        }
+        self.say_hub();
+        Ok(None)
+    }
+
+    fn wait(&mut self) -> io::Result<Option<End>> {
         let hub = self.hub.take();
         let mut fds = Vec::with_capacity(4);
         let wants = |wanted: bool, flag| if wanted { flag } else { PollFlags::empty() };
-        fds.push(PollFd::from_borrowed_fd(host_in, wants(self.to_hub.len() < BACKLOG, PollFlags::IN)));
-        fds.push(PollFd::from_borrowed_fd(host_out, wants(!self.to_host.is_empty(), PollFlags::OUT)));
+        fds.push(PollFd::from_borrowed_fd(self.host_in, wants(self.to_hub.len() < BACKLOG, PollFlags::IN)));
+        fds.push(PollFd::from_borrowed_fd(self.host_out, wants(!self.to_host.is_empty(), PollFlags::OUT)));
         if let Some(hub) = &hub {
             let reads = wants(self.to_host.len() < BACKLOG, PollFlags::IN);
             let writes = wants(!self.to_hub.is_empty(), PollFlags::OUT);
@@ -119,26 +190,31 @@ impl<'a> Pump<'a> {
             return Ok(Some(End::HostLeft));
         }
         if heard.get(2).is_some_and(|flags| !flags.is_empty())
-            && let Some(refused) = self.hear_hub()
+            && let Some(end) = self.hear_hub()
         {
-            return Ok(Some(End::Refused(refused)));
+            return Ok(Some(end));
         }
-        if !heard[0].is_empty() && !self.hear_host(host_in)? {
-            self.settle(host_out)?;
+        if !heard[0].is_empty() && !self.hear_host()? {
+            self.settle()?;
             return Ok(Some(End::HostLeft));
         }
         if self.look_at.is_some_and(|at| at <= Instant::now()) {
             self.look();
         }
+        let is_quiet = self.open.is_empty() && self.to_hub.is_empty() && self.from_host.pending() == 0;
+        if self.hub.is_some() && is_quiet {
+            self.to_hub.extend_from_slice(self.lender.ask());
+        }
         self.say_hub();
-        if write_some(host_out, &mut self.to_host).is_err() {
+        if write_some(self.host_out, &mut self.to_host).is_err() {
             return Ok(Some(End::HostLeft));
         }
         Ok(None)
     }
 
     /// What a host that has closed its side may still read.
-    fn settle(&mut self, host_out: BorrowedFd<'_>) -> io::Result<()> {
+    fn settle(&mut self) -> io::Result<()> {
+        let host_out = self.host_out;
         // It may have piped its requests in and now waits for the answers: they are read until none is open.
         let deadline = Instant::now() + Duration::from_secs(10);
         while !(self.open.is_empty() && self.to_host.is_empty()) && Instant::now() < deadline {
@@ -169,8 +245,8 @@ impl<'a> Pump<'a> {
     }
 
     /// False: the host has closed its side.
-    fn hear_host(&mut self, host_in: BorrowedFd<'_>) -> io::Result<bool> {
-        match read_some(host_in, &mut self.chunk) {
+    fn hear_host(&mut self) -> io::Result<bool> {
+        match read_some(self.host_in, &mut self.chunk) {
             Ok(Read::Some(length)) => self.from_host.spare(length).extend_from_slice(&self.chunk[..length]),
             Ok(Read::Nothing) => return Ok(true),
             Ok(Read::End) => return Ok(false),
@@ -190,35 +266,20 @@ impl<'a> Pump<'a> {
     }
 
     fn host_said(&mut self, text: &Bytes) {
-        let [id, method, params] = object::pick(text, ["id", "method", "params"]);
-        let method = method.and_then(|range| object::text(&text[range]).map(|name| name.into_owned()));
-        let params = params.map(|range| text.slice(range));
-        match method.as_deref() {
-            Some("initialize") => self.memory.initialize.clone_from(&params),
-            Some("logging/setLevel") => {
-                let level = params.and_then(|params| object::get(&params, "level"));
-                self.memory.level = level.and_then(|raw| object::text(&raw).map(String::from));
-            }
-            _ => {}
-        }
-        // `initialize` goes to the new hub as itself, not as something said before.
-        let is_first = method.as_deref() == Some("initialize");
-        let id = id.filter(|_| method.is_some()).map(|range| text.slice(range));
+        let Said { is_first, ids } = self.memory.note(text);
         if self.hub.is_none() {
             match start::reach(self.places, self.launched) {
                 Ok(stream) => self.adopt(stream, is_first),
                 Err(why) => {
                     tracing_line(&why);
-                    if let Some(id) = id {
+                    for id in ids {
                         self.fail(&id, &why);
                     }
                     return;
                 }
             }
         }
-        if let Some(id) = id {
-            self.open.insert(id, ());
-        }
+        self.open.extend(ids.into_iter().map(|id| (id, ())));
         self.to_hub.extend_from_slice(text);
         self.to_hub.extend_from_slice(b"\n");
     }
@@ -239,9 +300,12 @@ impl<'a> Pump<'a> {
         self.to_hub.clear();
         self.from_hub = LineBuf::new(MAX_LINE);
         self.greeted = false;
-        if let Ok(line) = serde_json::to_vec(&Hello { callgate: &self.attach }) {
-            self.to_hub.extend_from_slice(&line);
-            self.to_hub.extend_from_slice(b"\n");
+        self.attach.mode = Some(self.lender.begin().into());
+        if let Ok(mut line) = serde_json::to_vec(&Hello { callgate: &self.attach }) {
+            line.push(b'\n');
+            // What is lent goes with the first bytes; a fresh socket takes them all.
+            let sent = self.lender.offer(stream.as_fd(), &line).min(line.len());
+            self.to_hub.extend_from_slice(&line[sent..]);
         }
         self.hub = Some(stream);
         self.look_at = None;
@@ -263,8 +327,8 @@ impl<'a> Pump<'a> {
         }
     }
 
-    /// Some: why the hub does not let us in.
-    fn hear_hub(&mut self) -> Option<String> {
+    /// Some: why it is over.
+    fn hear_hub(&mut self) -> Option<End> {
         let hub = self.hub.as_ref()?;
         match read_some(hub.as_fd(), &mut self.chunk) {
             Ok(Read::Some(length)) => self.from_hub.spare(length).extend_from_slice(&self.chunk[..length]),
@@ -278,16 +342,23 @@ impl<'a> Pump<'a> {
             let Line::Whole(text) = line else { continue };
             if !self.greeted {
                 self.greeted = true;
-                let hello: Result<Hello<endpoint::socket::Attached>, _> = serde_json::from_slice(&text);
+                let hello: Result<Hello<Attached>, _> = serde_json::from_slice(&text);
                 if let Ok(Hello { callgate: attached }) = hello {
-                    if attached.refused.is_some() {
-                        return attached.refused;
+                    if let Some(refused) = attached.refused {
+                        return Some(End::Refused(refused));
                     }
+                    self.lender.attached(&attached.mode);
                     continue;
                 }
             }
+            match self.lender.hear(&text) {
+                Word::Left => return Some(End::HostLeft),
+                Word::Loan => continue,
+                Word::Mcp => {}
+            }
             if let Some(id) = answered(&text) {
                 self.open.remove(&id);
+                self.lender.answered();
             }
             self.to_host.extend_from_slice(&text);
             self.to_host.extend_from_slice(b"\n");
@@ -299,6 +370,23 @@ impl<'a> Pump<'a> {
     fn lose_hub(&mut self) {
         self.hub = None;
         self.to_hub.clear();
+        if let Some(left) = self.lender.take_back(MAX_LINE) {
+            if left.is_inside {
+                self.to_host.extend_from_slice(b"\n");
+            }
+            if left.initialize.is_some() {
+                self.memory.initialize = left.initialize;
+            }
+            for line in left.lines {
+                let (Line::Whole(text) | Line::TooLong { head: text, .. }) = line;
+                let ids = self.memory.note(&text).ids;
+                self.open.extend(ids.into_iter().map(|id| (id, ())));
+            }
+            if let Some(level) = left.level {
+                self.memory.level = Some(level.as_str().into());
+            }
+            self.from_host.spare(left.rest.len()).extend_from_slice(&left.rest);
+        }
         for (id, ()) in std::mem::take(&mut self.open) {
             self.fail(&id, "the hub ended while this was running; whether it was executed is unknown");
         }

@@ -3,6 +3,7 @@
 
 use super::attach::{Attach, Attached, Hello};
 use super::batch::Batch;
+use super::lend::{LentSource, Loan, Slot};
 use super::reply::{LineReply, Target};
 use bytes::Bytes;
 use frame::object;
@@ -10,7 +11,10 @@ use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin
 use hub::agent::{AgentHandle, Identity, Notice, Notices, Seat, Ticket, View};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
+use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
 use wire::era::modern_host::Claim;
 use wire::era::{Out, legacy_host, meta, modern_host};
 use wire::peer::Outbox;
@@ -21,6 +25,13 @@ struct Listen {
     tools: bool,
     prompts: bool,
     resources: bool,
+}
+
+/// A request that waits for its answer.
+#[derive(Default)]
+struct Open {
+    ticket: Option<Ticket>,
+    slot: Option<Slot>,
 }
 
 pub(super) struct Conn {
@@ -35,7 +46,13 @@ pub(super) struct Conn {
     /// What the client said in `initialize`.
     session: RefCell<Option<Rc<Origin>>>,
     /// Requests that have not been answered, by raw id.
-    open: RefCell<FxHashMap<Bytes, Option<Ticket>>>,
+    open: RefCell<FxHashMap<Bytes, Open>>,
+    /// Rings when there may be none.
+    answered: Notify,
+    /// The host's own pipes, which the adapter may lend.
+    loan: Loan,
+    /// The number of the line that is being dealt with, while nothing waits for its answer.
+    current: Cell<Option<u64>>,
     listens: RefCell<Vec<Listen>>,
     fresh: Cell<bool>,
 }
@@ -52,6 +69,9 @@ impl Conn {
             seat: RefCell::default(),
             session: RefCell::default(),
             open: RefCell::default(),
+            answered: Notify::new(),
+            loan: Loan::default(),
+            current: Cell::new(None),
             listens: RefCell::default(),
             fresh: Cell::new(true),
         })
@@ -66,6 +86,16 @@ impl Conn {
     }
 
     pub(super) fn line(&self, line: Line) {
+        let journal = self.loan.journal();
+        let Some(journal) = journal else { return self.hear(line) };
+        self.current.set(Some(journal.line()));
+        self.hear(line);
+        if let Some(line) = self.current.take() {
+            journal.done(line);
+        }
+    }
+
+    fn hear(&self, line: Line) {
         let text = match line {
             Line::Whole(text) => text,
             Line::TooLong { head, length } => {
@@ -75,7 +105,7 @@ impl Conn {
                 return self.fail(&id, -32600, &format!("the message has {length} bytes; {limit} are accepted"));
             }
         };
-        if self.fresh.replace(false) && self.attach(&text) {
+        if self.fresh.replace(false) && self.attach(&text) || self.loan.hear(&text, &self.out) {
             return;
         }
         match Frame::parse(text.clone()) {
@@ -100,7 +130,7 @@ impl Conn {
         let mut attached = Attached {
             hub: env!("CARGO_PKG_VERSION").into(),
             pid: std::process::id(),
-            mode: "copy".into(),
+            mode: if self.loan.is_offered() { "lend" } else { "copy" }.into(),
             refused: None,
         };
         self.transport.set("stdio");
@@ -226,9 +256,42 @@ impl Conn {
         let params = frame.params();
         let Some(id) = object::get(&params, "requestId") else { return };
         self.listens.borrow_mut().retain(|listen| listen.id != id);
-        let ticket = self.open.borrow_mut().remove(&id);
-        if let Some(Some(ticket)) = ticket {
+        if let Some(ticket) = self.answered(&id) {
             ticket.cancel();
+        }
+    }
+
+    /// Notes that a request waits for its answer.
+    fn wait_for(&self, id: &Bytes) {
+        let journal = self.loan.journal();
+        let slot = journal.and_then(|journal| Some(journal.open(self.current.take()?, id)));
+        self.open.borrow_mut().insert(id.clone(), Open { ticket: None, slot });
+    }
+
+    /// Nobody waits for its answer any more: it is in the out-buffer, or was cancelled.
+    pub(super) fn answered(&self, id: &Bytes) -> Option<Ticket> {
+        let open = self.open.borrow_mut().remove(id)?;
+        if let (Some(journal), Some(slot)) = (self.loan.journal(), open.slot) {
+            journal.close(slot);
+        }
+        self.answered.notify_one();
+        open.ticket
+    }
+
+    /// Takes what came with the first line: perhaps a host's own pipes.
+    pub(super) fn offer(&self, fds: Vec<OwnedFd>) {
+        self.loan.offer(fds);
+    }
+
+    /// The host's stdin, once it has been lent.
+    pub(super) async fn lent(&self) -> LentSource {
+        self.loan.begun().await
+    }
+
+    /// When everything is answered and written.
+    pub(super) async fn settled(&self) {
+        while !(self.open.borrow().is_empty() && self.out.waiting() == 0) {
+            let _ = tokio::time::timeout(Duration::from_millis(20), self.answered.notified()).await;
         }
     }
 
@@ -275,6 +338,9 @@ impl Conn {
                 };
                 origin.level.set(Some(level));
                 seat.set_level(Some(level));
+                if let Some(journal) = self.loan.journal() {
+                    journal.level(Some(level));
+                }
                 self.say(&id, &Out::Result("{}".into()), batch);
             }
             _ => self.ask(&seat, id, method.into(), params, origin, batch),
@@ -296,16 +362,12 @@ impl Conn {
         let wants_progress = token.is_some();
         let target = Target { conn: me, id: id.clone(), method: Rc::clone(&method), batch: batch.cloned() };
         let reply = LineReply::new(target, token, Rc::clone(&origin));
-        self.open.borrow_mut().insert(id.clone(), None);
+        self.wait_for(&id);
         let ticket = seat.ask(Ask { method, params, origin, wants_progress }, Box::new(reply));
         // The answer may have come already.
-        if let Some(place) = self.open.borrow_mut().get_mut(&id) {
-            *place = Some(ticket);
+        if let Some(open) = self.open.borrow_mut().get_mut(&id) {
+            open.ticket = Some(ticket);
         }
-    }
-
-    pub(super) fn answered(&self, id: &Bytes) {
-        self.open.borrow_mut().remove(id);
     }
 
     fn reject(&self, id: &Bytes, error: Answer, batch: Option<&Rc<Batch>>) {
@@ -327,10 +389,15 @@ impl Conn {
         };
         let version = origin.version;
         *self.session.borrow_mut() = Some(origin);
+        if let Some(journal) = self.loan.journal() {
+            journal.initialized(params);
+        }
         let (Some(me), id, batch) = (self.me.upgrade(), id.clone(), batch.cloned()) else { return };
+        self.wait_for(&id);
         seat.when_described(move |it| {
             let out = legacy_host::initialized(version, &it.capabilities, &it.server_info, it.instructions.as_deref());
             me.say(&id, &out, batch.as_ref());
+            me.answered(&id);
         });
     }
 
@@ -354,7 +421,7 @@ impl Conn {
         .collect();
         let params = format!("\"notifications\":{{{}}},", accepted.join(","));
         self.tagged("notifications/subscriptions/acknowledged", &params, &id);
-        self.open.borrow_mut().insert(id, None);
+        self.wait_for(&id);
         self.listens.borrow_mut().push(listen);
     }
 
