@@ -6,6 +6,9 @@ mod journal;
 mod loan;
 mod recover;
 mod source;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 use journal::Journal;
 pub(super) use journal::Slot;

@@ -112,11 +112,16 @@ impl Journal {
     }
 
     /// Writes a block behind its length; how long both are.
-    fn block(&self, at: u64, bytes: &[u8]) -> io::Result<u64> {
+    pub(super) fn block(&self, at: u64, bytes: &[u8]) -> io::Result<u64> {
         let length = (bytes.len() as u32).to_le_bytes();
         let whole = length.len() + bytes.len();
         let written = rustix::io::pwritev(&self.input, &[IoSlice::new(&length), IoSlice::new(bytes)], at)?;
         if written == whole { Ok(whole as u64) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn end(&self) -> u64 {
+        self.state.borrow().end
     }
 
     /// A line was read; its number.
