@@ -14,6 +14,7 @@ mod http_door;
 mod http_up;
 mod isolation;
 mod layers;
+mod lend;
 mod manage;
 mod order;
 mod secrets;
