@@ -2,6 +2,8 @@
 
 mod ladder;
 mod lender;
+mod memory;
+mod pipe;
 mod pump;
 mod start;
 

@@ -5,6 +5,7 @@ mod attach;
 mod batch;
 mod conn;
 pub mod lend;
+mod listen;
 mod reply;
 
 pub use attach::{Attach, Attached, Hello};

@@ -1,207 +1,25 @@
 //! The far end of a line-based connection: bounded out-buffer, writes that never block, lines read in bulk.
 //! The task that has a message writes it; what the pipe refuses waits here for the peer's own writer.
 
+mod ends;
+mod queue;
+
+pub use ends::{Dest, Reads, Source};
+
 use crate::link::SendFault;
-use bytes::{Bytes, BytesMut};
 use frame::{Line, LineBuf, Sink};
+use queue::Queue;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::io::{self, IoSlice};
-use std::os::fd::OwnedFd;
+use std::io;
 use std::rc::Rc;
-use tokio::io::AsyncReadExt;
-use tokio::net::UnixStream;
-use tokio::net::unix::pipe;
 use tokio::sync::Notify;
 
-/// Pieces from this size on are kept by reference instead of being copied, in bytes.
-const SHARE: usize = 8 * 1024;
 /// What one read asks for, in bytes; more while a long line comes in.
 const READ: usize = 64 * 1024;
-/// An out-buffer up to this size is kept for the next message, in bytes.
-const KEEP: usize = 256 * 1024;
 /// Reads of one peer before the others get their turn.
 const TURN: usize = 16;
 /// Lines of one peer before another has its turn: a call costs up to 10 µs, and a turn must stay under 1 ms.
 const LINES: usize = 64;
-
-/// Where bytes come from.
-#[derive(Debug)]
-pub enum Source {
-    /// A pipe's reading end.
-    Pipe(pipe::Receiver),
-    /// A socket.
-    Socket(Rc<UnixStream>),
-}
-
-/// Where bytes go.
-#[derive(Debug)]
-pub enum Dest {
-    /// A pipe's writing end.
-    Pipe(pipe::Sender),
-    /// A socket.
-    Socket(Rc<UnixStream>),
-}
-
-/// Reads in bulk.
-pub trait Reads {
-    /// Appends what is there to the spare room of `into`, once something is there; 0: the end.
-    fn read(&mut self, into: &mut BytesMut) -> impl Future<Output = io::Result<usize>>;
-    /// Told before what was read is answered: `held` bytes of it are not yet dealt with.
-    fn held(&mut self, _held: usize) {}
-}
-
-impl Source {
-    /// Takes a nonblocking pipe end or connected Unix socket.
-    pub fn from_fd(fd: OwnedFd) -> io::Result<Source> {
-        Ok(match kind(&fd)? {
-            Plug::Pipe => Source::Pipe(pipe::Receiver::from_owned_fd(fd)?),
-            Plug::Socket => Source::Socket(Rc::new(socket(fd)?)),
-        })
-    }
-}
-
-impl Reads for Source {
-    // A read that fills less than its room has emptied the pipe: to note that saves a system call for each wake.
-    async fn read(&mut self, into: &mut BytesMut) -> io::Result<usize> {
-        let socket = match self {
-            Source::Pipe(pipe) => return pipe.read_buf(into).await,
-            Source::Socket(socket) => socket,
-        };
-        loop {
-            let room = into.capacity() - into.len();
-            match socket.try_read_buf(into) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => socket.readable().await?,
-                Ok(length) => {
-                    if length < room {
-                        let empty = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
-                        let _ = socket.try_io(tokio::io::Interest::READABLE, empty);
-                    }
-                    return Ok(length);
-                }
-                other => return other,
-            }
-        }
-    }
-}
-
-impl Dest {
-    /// Takes a nonblocking pipe end or connected Unix socket.
-    pub fn from_fd(fd: OwnedFd) -> io::Result<Dest> {
-        Ok(match kind(&fd)? {
-            Plug::Pipe => Dest::Pipe(pipe::Sender::from_owned_fd(fd)?),
-            Plug::Socket => Dest::Socket(Rc::new(socket(fd)?)),
-        })
-    }
-    async fn writable(&self) -> io::Result<()> {
-        match self {
-            Dest::Pipe(pipe) => pipe.writable().await,
-            Dest::Socket(socket) => socket.writable().await,
-        }
-    }
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Dest::Pipe(pipe) => pipe.try_write(bytes),
-            Dest::Socket(socket) => socket.try_write(bytes),
-        }
-    }
-    fn try_write_all(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
-            Dest::Pipe(pipe) => pipe.try_write_vectored(parts),
-            Dest::Socket(socket) => socket.try_write_vectored(parts),
-        }
-    }
-}
-
-enum Plug {
-    Pipe,
-    Socket,
-}
-
-fn kind(fd: &OwnedFd) -> io::Result<Plug> {
-    let mode = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode);
-    match mode {
-        rustix::fs::FileType::Fifo => Ok(Plug::Pipe),
-        rustix::fs::FileType::Socket => Ok(Plug::Socket),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a pipe nor a socket")),
-    }
-}
-
-fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
-    let socket = std::os::unix::net::UnixStream::from(fd);
-    socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket)
-}
-
-/// Bytes that wait: pieces kept by reference and what stood before them, then small pieces copied together.
-#[derive(Debug, Default)]
-struct Queue {
-    ready: VecDeque<Bytes>,
-    tail: Vec<u8>,
-    length: usize,
-}
-
-impl Queue {
-    fn seal(&mut self) {
-        if !self.tail.is_empty() {
-            self.ready.push_back(std::mem::take(&mut self.tail).into());
-        }
-    }
-
-    /// Writes until all is out or the pipe says why not.
-    fn write(&mut self, dest: &Dest) -> io::Result<()> {
-        if self.ready.is_empty() && !self.tail.is_empty() {
-            // The usual case: the buffer stays for the next message.
-            let written = dest.try_write(&self.tail)?;
-            self.length -= written;
-            if written == self.tail.len() {
-                self.tail.clear();
-                if self.tail.capacity() > KEEP {
-                    self.tail = Vec::new();
-                }
-                return Ok(());
-            }
-            let rest = Bytes::from(std::mem::take(&mut self.tail)).split_off(written);
-            self.ready.push_back(rest);
-        }
-        self.seal();
-        while !self.ready.is_empty() {
-            let parts: smallvec::SmallVec<[IoSlice<'_>; 16]> =
-                self.ready.iter().take(16).map(|part| IoSlice::new(part)).collect();
-            let written = dest.try_write_all(&parts)?;
-            drop(parts);
-            self.took(written);
-        }
-        Ok(())
-    }
-
-    fn took(&mut self, mut written: usize) {
-        self.length -= written;
-        while written > 0 {
-            let Some(front) = self.ready.front_mut() else { return };
-            if written < front.len() {
-                return bytes::Buf::advance(front, written);
-            }
-            written -= front.len();
-            self.ready.pop_front();
-        }
-    }
-}
-
-impl Sink for Queue {
-    fn put(&mut self, bytes: &[u8]) {
-        self.length += bytes.len();
-        self.tail.extend_from_slice(bytes);
-    }
-    fn put_shared(&mut self, bytes: &Bytes) {
-        if bytes.len() < SHARE {
-            return self.put(bytes);
-        }
-        self.length += bytes.len();
-        self.seal();
-        self.ready.push_back(bytes.clone());
-    }
-}
 
 /// Told of what goes out of an [`Outbox`].
 pub trait Watch {
@@ -271,7 +89,7 @@ impl Outbox {
 
     /// Bytes that wait.
     pub fn waiting(&self) -> usize {
-        self.queue.borrow().length
+        self.queue.borrow().length()
     }
 
     /// Whether the connection has ended on our side.
@@ -302,7 +120,7 @@ impl Outbox {
             return Err(SendFault::Closed);
         }
         let mut queue = self.queue.borrow_mut();
-        if queue.length > self.bound {
+        if queue.length() > self.bound {
             return Err(SendFault::Full);
         }
         write(&mut *queue);
@@ -327,7 +145,7 @@ impl Outbox {
         let Some(to) = dest.as_ref().filter(|_| !self.paused.get()) else { return };
         let watch = self.watch.borrow();
         if let Some(watch) = &*watch {
-            watch.writing(self.queue.borrow().length);
+            watch.writing(self.queue.borrow().length());
         }
         let written = loop {
             match self.queue.borrow_mut().write(to) {
@@ -371,10 +189,7 @@ impl Outbox {
     pub fn close_now(&self) {
         *self.dest.borrow_mut() = None;
         *self.watch.borrow_mut() = None;
-        let mut queue = self.queue.borrow_mut();
-        queue.ready.clear();
-        queue.tail = Vec::new();
-        queue.length = 0;
+        self.queue.borrow_mut().clear();
         self.wake.notify_one();
     }
 

@@ -2,6 +2,8 @@
 //! the host over to another hub. Nothing but MCP goes to stdout.
 
 use super::lender::{Lender, Word};
+use super::memory::{Memory, Said, answered};
+use super::pipe::{Read, quiet, read_some, write_some};
 use super::start;
 use bytes::{Bytes, BytesMut};
 use endpoint::socket::{Attach, Attached, Hello};
@@ -21,43 +23,6 @@ const MAX_LINE: usize = 64 << 20;
 const BACKLOG: usize = 4 << 20;
 /// Longest wait between two looks for a hub that has gone.
 const LONGEST_LOOK: Duration = Duration::from_secs(5);
-
-/// What the host has said that a new hub must know.
-#[derive(Default)]
-struct Memory {
-    initialize: Option<Bytes>,
-    level: Option<String>,
-}
-
-/// What a line of the host is.
-struct Said {
-    /// `initialize` goes to a new hub as itself, not as something said before.
-    is_first: bool,
-    /// The ids of its requests.
-    ids: Vec<Bytes>,
-}
-
-impl Memory {
-    fn note(&mut self, text: &Bytes) -> Said {
-        if text.trim_ascii_start().first() == Some(&b'[') {
-            let elements = object::elements(text).map(|range| text.slice(range));
-            return Said { is_first: false, ids: elements.flat_map(|element| self.note(&element).ids).collect() };
-        }
-        let [id, method, params] = object::pick(text, ["id", "method", "params"]);
-        let method = method.and_then(|range| object::text(&text[range]));
-        let params = params.map(|range| text.slice(range));
-        match method.as_deref() {
-            Some("initialize") => self.initialize.clone_from(&params),
-            Some("logging/setLevel") => {
-                let level = params.and_then(|params| object::get(&params, "level"));
-                self.level = level.and_then(|raw| object::text(&raw).map(String::from));
-            }
-            _ => {}
-        }
-        let id = id.filter(|_| method.is_some()).map(|range| text.slice(range));
-        Said { is_first: method.as_deref() == Some("initialize"), ids: id.into_iter().collect() }
-    }
-}
 
 /// One adapter.
 pub struct Pump<'a> {
@@ -88,12 +53,6 @@ pub enum End {
     HostLeft,
     /// The hub does not let us in.
     Refused(String),
-}
-
-enum Read {
-    Some(usize),
-    Nothing,
-    End,
 }
 
 impl<'a> Pump<'a> {
@@ -408,76 +367,8 @@ impl<'a> Pump<'a> {
     }
 }
 
-/// The id of an answer in the form in which the hub writes answers.
-fn answered(line: &Bytes) -> Option<Bytes> {
-    const HEAD: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
-    let rest = line.strip_prefix(HEAD)?;
-    let end = if rest.first() == Some(&b'"') {
-        let mut at = 1;
-        while *rest.get(at)? != b'"' {
-            at += if rest[at] == b'\\' { 2 } else { 1 };
-        }
-        at + 1
-    } else {
-        rest.iter().position(|&byte| byte == b',')?
-    };
-    rest[end..].starts_with(b",\"").then(|| line.slice(HEAD.len()..HEAD.len() + end))
-}
-
-/// A pipe or socket is ours alone and need not block; a terminal is shared with others and stays as it is.
-fn quiet(fd: BorrowedFd<'_>) {
-    use rustix::fs::FileType;
-    let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    if matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {
-        // Where it is refused, a full pipe blocks us: slower, not wrong.
-        let _ = rustix::io::ioctl_fionbio(fd, true);
-    }
-}
-
-fn read_some(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<Read> {
-    match rustix::io::read(fd, into) {
-        Ok(0) => Ok(Read::End),
-        Ok(length) => Ok(Read::Some(length)),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(Read::Nothing),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn write_some(fd: BorrowedFd<'_>, from: &mut BytesMut) -> io::Result<()> {
-    while !from.is_empty() {
-        match rustix::io::write(fd, from) {
-            Ok(written) => bytes::Buf::advance(from, written),
-            Err(Errno::AGAIN) => return Ok(()),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if from.capacity() > 1 << 20 {
-        *from = BytesMut::new();
-    }
-    Ok(())
-}
-
 /// One line on stderr, where a host's log shows it.
 fn tracing_line(text: &str) {
     use std::io::Write;
     let _ = writeln!(io::stderr(), "callgate: {text}");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_id_of_an_answer_is_found_and_nothing_else() {
-        let check = |line: &'static str, expect: Option<&'static str>| {
-            let id = answered(&Bytes::from_static(line.as_bytes()));
-            assert_eq!(id.as_deref(), expect.map(str::as_bytes), "{line}");
-        };
-        check(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Some("7"));
-        check(r#"{"jsonrpc":"2.0","id":"a\",b","error":{}}"#, Some(r#""a\",b""#));
-        check(r#"{"jsonrpc":"2.0","id":"x"}"#, None);
-        check(r#"{"jsonrpc":"2.0","method":"m"}"#, None);
-        check(r#"{"jsonrpc":"2.0","id":"x"#, None);
-    }
 }

@@ -4,11 +4,12 @@
 use super::attach::{Attach, Attached, Hello};
 use super::batch::Batch;
 use super::lend::{LentSource, Loan, Slot};
+use super::listen::Listen;
 use super::reply::{LineReply, Target};
 use bytes::Bytes;
 use frame::object;
 use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Params, Version};
-use hub::agent::{AgentHandle, Identity, Notice, Notices, Seat, Ticket, View};
+use hub::agent::{AgentHandle, Identity, Seat, Ticket, View};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
@@ -18,14 +19,6 @@ use tokio::sync::Notify;
 use wire::era::modern_host::Claim;
 use wire::era::{Out, legacy_host, meta, modern_host};
 use wire::peer::Outbox;
-
-/// A `subscriptions/listen` that is open.
-struct Listen {
-    id: Bytes,
-    tools: bool,
-    prompts: bool,
-    resources: bool,
-}
 
 /// A request that waits for its answer.
 #[derive(Default)]
@@ -44,7 +37,7 @@ pub(super) struct Conn {
     transport: Cell<&'static str>,
     seat: RefCell<Option<Rc<Seat>>>,
     /// What the client said in `initialize`.
-    session: RefCell<Option<Rc<Origin>>>,
+    pub(super) session: RefCell<Option<Rc<Origin>>>,
     /// Requests that have not been answered, by raw id.
     open: RefCell<FxHashMap<Bytes, Open>>,
     /// Rings when there may be none.
@@ -53,7 +46,7 @@ pub(super) struct Conn {
     loan: Loan,
     /// The number of the line that is being dealt with, while nothing waits for its answer.
     current: Cell<Option<u64>>,
-    listens: RefCell<Vec<Listen>>,
+    pub(super) listens: RefCell<Vec<Listen>>,
     fresh: Cell<bool>,
 }
 
@@ -262,7 +255,7 @@ impl Conn {
     }
 
     /// Notes that a request waits for its answer.
-    fn wait_for(&self, id: &Bytes) {
+    pub(super) fn wait_for(&self, id: &Bytes) {
         let journal = self.loan.journal();
         let slot = journal.and_then(|journal| Some(journal.open(self.current.take()?, id)));
         self.open.borrow_mut().insert(id.clone(), Open { ticket: None, slot });
@@ -399,75 +392,5 @@ impl Conn {
             me.say(&id, &out, batch.as_ref());
             me.answered(&id);
         });
-    }
-
-    fn listen(&self, id: Bytes, params: &Bytes) {
-        let filter = object::get(params, "notifications").unwrap_or_default();
-        let wants = |key: &str| object::get(&filter, key).as_deref() == Some(b"true");
-        let listen = Listen {
-            id: id.clone(),
-            tools: wants("toolsListChanged"),
-            prompts: wants("promptsListChanged"),
-            resources: wants("resourcesListChanged"),
-        };
-        let accepted: Vec<String> = [
-            (listen.tools, "toolsListChanged"),
-            (listen.prompts, "promptsListChanged"),
-            (listen.resources, "resourcesListChanged"),
-        ]
-        .iter()
-        .filter(|(wanted, _)| *wanted)
-        .map(|(_, key)| format!("\"{key}\":true"))
-        .collect();
-        let params = format!("\"notifications\":{{{}}},", accepted.join(","));
-        self.tagged("notifications/subscriptions/acknowledged", &params, &id);
-        self.wait_for(&id);
-        self.listens.borrow_mut().push(listen);
-    }
-
-    /// A modern notice on one listen request. `params`: further members, each with a comma behind it.
-    fn tagged(&self, method: &str, params: &str, id: &Bytes) {
-        let _ = self.out.line(|sink| {
-            sink.put(
-                format!(
-                    "{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}\"_meta\":{{\"{}\":",
-                    meta::SUBSCRIPTION_ID
-                )
-                .as_bytes(),
-            );
-            sink.put(id);
-            sink.put(b"}}}");
-        });
-    }
-}
-
-impl Notices for Conn {
-    fn notice(&self, notice: &Notice) {
-        let session = self.session.borrow().clone();
-        let (method, wanted): (_, fn(&Listen) -> bool) = match notice {
-            Notice::ToolsChanged => ("notifications/tools/list_changed", |listen| listen.tools),
-            Notice::PromptsChanged => ("notifications/prompts/list_changed", |listen| listen.prompts),
-            Notice::ResourcesChanged => ("notifications/resources/list_changed", |listen| listen.resources),
-            Notice::Log { params, .. } => {
-                // Modern clients take log lines of their own requests only.
-                if session.is_some() {
-                    let _ = self.out.line(|sink| {
-                        sink.put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":");
-                        sink.put_shared(params);
-                        sink.put(b"}");
-                    });
-                }
-                return;
-            }
-        };
-        if session.is_some() {
-            let _ =
-                self.out.line(|sink| sink.put(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}").as_bytes()));
-        }
-        let ids: Vec<Bytes> =
-            self.listens.borrow().iter().filter(|listen| wanted(listen)).map(|listen| listen.id.clone()).collect();
-        for id in ids {
-            self.tagged(method, "", &id);
-        }
     }
 }
