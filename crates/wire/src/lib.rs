@@ -4,4 +4,5 @@ pub mod era;
 pub mod http;
 pub mod link;
 pub mod peer;
+pub mod pipe;
 pub mod stdio;
