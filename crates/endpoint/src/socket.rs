@@ -23,6 +23,7 @@ use std::rc::Rc;
 use system::Stream;
 use tokio::task::JoinSet;
 use wire::peer::{self, Outbox, Source};
+use wire::task;
 
 /// Longest message of a client in bytes.
 pub const MAX_MESSAGE: usize = 16 << 20;
@@ -35,12 +36,12 @@ const MAX_CLIENTS: usize = 512;
 /// connection with it.
 pub async fn serve(mut listener: Listener, agents: AgentHandle) {
     let mut clients: JoinSet<()> = JoinSet::new();
-    clients.spawn_local(peer::flusher());
+    task::spawn_in(&mut clients, "flush", peer::flusher());
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(Some(stream)) if clients.len() < MAX_CLIENTS => {
-                    clients.spawn_local(client(stream, agents.clone()));
+                    task::spawn_in(&mut clients, "agent on the socket", client(stream, agents.clone()));
                 }
                 Ok(_) => {}
                 Err(error) => {

@@ -33,3 +33,4 @@ pub use parts::Parts;
 pub use server::{Call, Server, State, Watcher};
 pub use spec::{PortOwner, Process, Spec, Transport};
 pub use waiter::{Failure, Waiter};
+pub use wire::task;

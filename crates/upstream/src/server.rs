@@ -7,7 +7,7 @@ use crate::session::{Counters, Session};
 use crate::spec::Spec;
 use crate::waiter::{Failure, Waiter};
 use crate::wired::{End, Errand, List};
-use crate::{Parts, drive};
+use crate::{Parts, drive, task};
 use bytes::Bytes;
 use frame::{Era, Level, Origin, Version};
 use policy::Permit;
@@ -156,7 +156,7 @@ impl Server {
             level: Cell::new(None),
             driver: RefCell::default(),
         });
-        let driver = tokio::task::spawn_local(drive::run(Rc::clone(&server)));
+        let driver = task::spawn("server", drive::run(Rc::clone(&server)));
         *server.driver.borrow_mut() = Some(driver);
         server
     }

@@ -6,3 +6,4 @@ pub mod link;
 pub mod peer;
 pub mod pipe;
 pub mod stdio;
+pub mod task;

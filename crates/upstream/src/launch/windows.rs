@@ -8,6 +8,7 @@ mod tree;
 pub use program::{Capacity, Child, Launch, LaunchFault};
 pub use tree::{Exit, Patience, Step, Stopped, Tree, stop_ladder};
 
+use crate::task;
 use job::Held;
 use program::fit;
 use std::cell::{Cell, RefCell};
@@ -56,7 +57,7 @@ impl Launcher {
         let id = self.next.replace(self.next.get() + 1);
         let (life, watching) = watch::channel(Life::default());
         let (running, watched) = (Rc::clone(&self.running), Rc::clone(&held));
-        let task = tokio::task::spawn_local(async move {
+        let task = task::spawn("server's job", async move {
             job::watch(child, &watched, &life).await;
             running.borrow_mut().remove(&id);
         });

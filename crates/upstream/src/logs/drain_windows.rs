@@ -3,6 +3,7 @@
 
 use super::Source;
 use super::book::Book;
+use crate::task;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
@@ -24,7 +25,7 @@ impl Drains {
     /// Empties a pipe into a book; must be called inside a `LocalSet`. What is returned ends when the pipe does.
     pub fn take(&self, pipe: Incoming, source: Source, book: Arc<Book>) -> io::Result<oneshot::Receiver<()>> {
         let (ended, ending) = oneshot::channel();
-        let task = tokio::task::spawn_local(drain(pipe, source, book, ended));
+        let task = task::spawn("stderr of a server", drain(pipe, source, book, ended));
         let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.retain(|task| !task.is_finished());
         tasks.push(task);
