@@ -22,8 +22,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Longest message in bytes; the hub's own limit refuses it with an answer, so ours is wider.
 const MAX_LINE: usize = 64 << 20;
-/// Bytes that may wait for one side before the other one is no longer read.
-const BACKLOG: usize = 4 << 20;
 /// Longest wait between two looks for a hub that has gone.
 const LONGEST_LOOK: Duration = Duration::from_secs(5);
 

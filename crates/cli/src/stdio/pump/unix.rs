@@ -1,6 +1,6 @@
 //! Linux and macOS: one loop around poll(2), no thread.
 
-use super::{BACKLOG, End, Pump};
+use super::{End, Pump};
 use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -8,6 +8,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+
+/// Bytes that may wait for one side before the other one is no longer read.
+const BACKLOG: usize = 4 << 20;
 
 /// The connection to a hub; does not block.
 pub type Hub = UnixStream;
