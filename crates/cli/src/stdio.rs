@@ -1,9 +1,12 @@
 //! `callgate stdio`: the endpoint that a host launches. One thread; nothing but MCP on stdout; ends with its host.
 
 mod ladder;
+#[cfg(target_os = "linux")]
+mod lender;
+#[cfg(not(target_os = "linux"))]
+#[path = "stdio/no_lender.rs"]
 mod lender;
 mod memory;
-mod pipe;
 mod pump;
 mod start;
 
@@ -11,7 +14,6 @@ use crate::args::Stdio;
 use endpoint::socket::Attach;
 use hub::config::Places;
 use pump::{End, Pump};
-use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -44,8 +46,7 @@ pub fn run(options: Stdio) -> ExitCode {
         initialize: None,
         level: None,
     };
-    let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
-    match Pump::new(&places, attach, launched, stdin.as_fd(), stdout.as_fd()).run() {
+    match Pump::new(&places, attach, launched).run() {
         Ok(End::HostLeft) => ExitCode::SUCCESS,
         Ok(End::Refused(why)) => {
             complain(&why);

@@ -1,4 +1,4 @@
-//! The door for agents on a Unix socket: newline-delimited JSON-RPC, both eras, one client per connection. The stdio
+//! The door for agents on a local socket: newline-delimited JSON-RPC, both eras, one client per connection. The stdio
 //! adapter comes through here too, with an attach line first. Never holds more than the agents' handle.
 
 mod attach;
@@ -7,8 +7,15 @@ mod conn;
 pub mod lend;
 mod listen;
 mod reply;
+#[cfg(unix)]
+#[path = "socket/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "socket/windows.rs"]
+mod system;
 
 pub use attach::{Attach, Attached, Hello};
+pub use system::Listener;
 
 use conn::Conn;
 use frame::LineBuf;
@@ -16,9 +23,9 @@ use hub::agent::AgentHandle;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::net::{UnixListener, UnixStream};
+use system::Stream;
 use tokio::task::JoinSet;
-use wire::peer::{self, Dest, Outbox, Source};
+use wire::peer::{self, Outbox};
 use wire::task;
 
 /// Longest message of a client in bytes.
@@ -32,14 +39,13 @@ const MAX_CLIENTS: usize = 512;
 
 /// Serves clients for ever; must run inside a `LocalSet` on the relay thread. Ends when it is dropped, and every
 /// connection with it.
-pub async fn serve(listener: UnixListener, agents: AgentHandle) {
-    let own = rustix::process::geteuid().as_raw();
+pub async fn serve(mut listener: Listener, agents: AgentHandle) {
     let mut clients: JoinSet<()> = JoinSet::new();
     task::spawn_in(&mut clients, "flush", peer::flusher());
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if clients.len() < MAX_CLIENTS && is_own(&stream, own) => {
+                Ok(Some(stream)) if clients.len() < MAX_CLIENTS => {
                     task::spawn_in(&mut clients, "agent on the socket", client(stream, agents.clone()));
                 }
                 Ok(_) => {}
@@ -57,33 +63,27 @@ pub async fn serve(listener: UnixListener, agents: AgentHandle) {
     }
 }
 
-/// The socket's folder and mode keep other users out; this keeps them out where both fail.
-fn is_own(stream: &UnixStream, own: u32) -> bool {
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
-}
-
-async fn client(stream: UnixStream, agents: AgentHandle) {
-    let stream = Rc::new(stream);
-    let out = Outbox::new(Dest::Socket(Rc::clone(&stream)), OUT_BOUND);
-    if let Err(error) = converse(&stream, out, agents).await {
+async fn client(stream: Stream, agents: AgentHandle) {
+    if let Err(error) = converse(stream, agents).await {
         tracing::debug!(%error, "a client's connection broke");
     }
 }
 
 /// Talks with one client until it ends.
-async fn converse(stream: &Rc<UnixStream>, out: Rc<Outbox>, agents: AgentHandle) -> io::Result<()> {
+async fn converse(stream: Stream, agents: AgentHandle) -> io::Result<()> {
+    let (first, offer) = lend::first(&stream).await?;
+    let (mut source, dest) = system::both(stream);
+    let out = Outbox::new(dest, OUT_BOUND);
     let conn = Conn::new(agents, Rc::clone(&out));
     let mut buf = LineBuf::new(MAX_MESSAGE);
-    let (first, fds) = lend::first(stream).await?;
     buf.spare(first.len()).extend_from_slice(&first);
-    conn.offer(fds);
-    let mut source = Source::Socket(Rc::clone(stream));
+    conn.offer(offer);
     let ended = tokio::select! {
         biased;
         ended = peer::read_lines(&mut source, &mut buf, |line| conn.line(line)) => ended,
         ended = lent(&conn) => {
-            // The adapter has nothing left to do for its host. If it has gone itself, nobody is left to be told.
-            let _ = stream.try_write(lend::LEFT);
+            // The adapter has nothing left to do for its host.
+            lend::leave(&source);
             ended
         }
         () = Rc::clone(&out).writer() => Ok(()),

@@ -1,12 +1,19 @@
 //! The far end of a line-based connection: bounded out-buffer, writes that never block, lines read in bulk.
 //! The task that has a message writes it; what the pipe refuses waits here for the peer's own writer.
 
+#[cfg(unix)]
 mod ends;
 mod queue;
+#[cfg(windows)]
+mod windows;
 
-pub use ends::{Dest, Reads, Source};
+#[cfg(unix)]
+pub use ends::{Dest, Source};
+#[cfg(windows)]
+pub use windows::{Dest, Source, both};
 
 use crate::link::SendFault;
+use bytes::BytesMut;
 use frame::{Line, LineBuf, Sink};
 use queue::Queue;
 use std::cell::{Cell, RefCell};
@@ -20,6 +27,14 @@ const READ: usize = 64 * 1024;
 const TURN: usize = 16;
 /// Lines of one peer before another has its turn: a call costs up to 10 µs, and a turn must stay under 1 ms.
 const LINES: usize = 64;
+
+/// Reads in bulk.
+pub trait Reads {
+    /// Appends what is there to the spare room of `into`, once something is there; 0: the end.
+    fn read(&mut self, into: &mut BytesMut) -> impl Future<Output = io::Result<usize>>;
+    /// Told before what was read is answered: `held` bytes of it are not yet dealt with.
+    fn held(&mut self, _held: usize) {}
+}
 
 /// Told of what goes out of an [`Outbox`].
 pub trait Watch {
@@ -238,7 +253,7 @@ pub async fn read_lines(source: &mut impl Reads, buf: &mut LineBuf, mut on_line:
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used)]
 

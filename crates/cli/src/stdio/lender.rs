@@ -2,7 +2,9 @@
 //! takes them back when the hub has gone. Knows the words, not what is said by the host.
 
 use endpoint::socket::lend::{self, Memory, Recovered};
-use std::os::fd::BorrowedFd;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,20 +35,18 @@ pub enum Word {
 }
 
 /// A host's pipes, to be lent.
-pub struct Lender<'a> {
-    host_in: BorrowedFd<'a>,
-    host_out: BorrowedFd<'a>,
+pub struct Lender {
     may_lend: bool,
     memory: Option<Memory>,
     stage: Stage,
     takes: bool,
 }
 
-impl<'a> Lender<'a> {
-    /// Lends nothing unless `wanted`, and these are pipes or sockets.
-    pub fn new(host_in: BorrowedFd<'a>, host_out: BorrowedFd<'a>, wanted: bool) -> Lender<'a> {
-        let may_lend = wanted && lend::can_lend(host_in, host_out);
-        Lender { host_in, host_out, may_lend, memory: None, stage: Stage::Copies, takes: false }
+impl Lender {
+    /// Lends nothing unless `wanted`, and stdin and stdout are pipes or sockets.
+    pub fn new(wanted: bool) -> Lender {
+        let may_lend = wanted && lend::can_lend(io::stdin().as_fd(), io::stdout().as_fd());
+        Lender { may_lend, memory: None, stage: Stage::Copies, takes: false }
     }
 
     /// A new hub was met; the mode to attach with.
@@ -58,9 +58,9 @@ impl<'a> Lender<'a> {
     }
 
     /// Sends the attach line; how much of it has left.
-    pub fn offer(&mut self, hub: BorrowedFd<'_>, line: &[u8]) -> usize {
+    pub fn offer(&mut self, hub: &UnixStream, line: &[u8]) -> usize {
         let Some(memory) = &self.memory else { return 0 };
-        match lend::offer(hub, line, self.host_in, self.host_out, memory) {
+        match lend::offer(hub.as_fd(), line, io::stdin().as_fd(), io::stdout().as_fd(), memory) {
             Ok(sent) => {
                 self.stage = Stage::Offered;
                 sent
@@ -123,7 +123,7 @@ impl<'a> Lender<'a> {
         if stage != Stage::Away {
             return None;
         }
-        match lend::recover(&memory, self.host_in, longest) {
+        match lend::recover(&memory, io::stdin().as_fd(), longest) {
             Ok(left) => Some(left),
             Err(_) => Some(Recovered::default()),
         }

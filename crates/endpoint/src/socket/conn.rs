@@ -3,7 +3,7 @@
 
 use super::attach::{Attach, Attached, Hello};
 use super::batch::Batch;
-use super::lend::{LentSource, Loan, Slot};
+use super::lend::{LentSource, Loan, Offer, Slot};
 use super::listen::Listen;
 use super::reply::{LineReply, Target};
 use bytes::Bytes;
@@ -12,7 +12,6 @@ use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin
 use hub::agent::{AgentHandle, Identity, Seat, Ticket, View};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
-use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -272,8 +271,8 @@ impl Conn {
     }
 
     /// Takes what came with the first line: perhaps a host's own pipes.
-    pub(super) fn offer(&self, fds: Vec<OwnedFd>) {
-        self.loan.offer(fds);
+    pub(super) fn offer(&self, offer: Offer) {
+        self.loan.offer(offer);
     }
 
     /// The host's stdin, once it has been lent.

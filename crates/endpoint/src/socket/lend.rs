@@ -2,25 +2,37 @@
 //! only waits. What a dead hub would have known lies in two memory files that the adapter keeps: all that was read
 //! (`input`), and which of it has been answered (`marks`). Linux only; elsewhere messages are copied.
 
+#[cfg(target_os = "linux")]
 mod journal;
+#[cfg(target_os = "linux")]
 mod loan;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(not(target_os = "linux"))]
+mod none;
+#[cfg(target_os = "linux")]
 mod recover;
+#[cfg(target_os = "linux")]
 mod source;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-use journal::Journal;
+#[cfg(target_os = "linux")]
 pub(super) use journal::Slot;
+#[cfg(target_os = "linux")]
 pub(super) use loan::Loan;
-pub use recover::{Recovered, recover};
-pub(super) use source::{LentSource, first};
+#[cfg(target_os = "linux")]
+pub use memory::{Memory, can_lend, offer};
+#[cfg(not(target_os = "linux"))]
+pub(super) use none::{LentSource, Loan, Offer, Slot, first, leave};
+#[cfg(target_os = "linux")]
+pub use recover::recover;
+#[cfg(target_os = "linux")]
+pub(super) use source::{LentSource, Offer, first, leave};
 
-use rustix::fs::{MemfdFlags, SealFlags};
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
-use std::io::{self, IoSlice};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use bytes::Bytes;
+use frame::{Level, Line};
 
 /// What the adapter says when it would now lend, and the hub when it is ready to take over.
 pub const LEND: &[u8] = b"{\"callgate\":{\"lend\":\"ready\"}}\n";
@@ -31,75 +43,17 @@ pub const GO: &[u8] = b"{\"callgate\":{\"lend\":\"go\"}}\n";
 /// What the hub says when the host has left.
 pub const LEFT: &[u8] = b"{\"callgate\":{\"lend\":\"left\"}}\n";
 
-/// Where the marks begin in their file; before them the header and what the host said of itself.
-const MARKS: u64 = 128 * 1024;
-/// Where the params of the host's `initialize` stand, behind their length.
-const INITIALIZE: u64 = 64;
-/// Longest params that are kept, in bytes.
-const LONGEST_INITIALIZE: usize = MARKS as usize - INITIALIZE as usize - 4;
-
-/// How a host's stdin is read without a gap in which its bytes are nowhere but in the hub's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// A pipe: spliced into `input`, which holds its very bytes.
-    Pipe,
-    /// A socket: looked at, written to `input` as a block behind its length, then taken.
-    Socket,
-}
-
-impl Form {
-    fn of(fd: BorrowedFd<'_>) -> Option<Form> {
-        use rustix::fs::FileType;
-        match FileType::from_raw_mode(rustix::fs::fstat(fd).ok()?.st_mode) {
-            FileType::Fifo => Some(Form::Pipe),
-            FileType::Socket => Some(Form::Socket),
-            _ => None,
-        }
-    }
-}
-
-/// The adapter's memory files.
-#[derive(Debug)]
-pub struct Memory {
-    marks: OwnedFd,
-    input: OwnedFd,
-}
-
-impl Memory {
-    /// Two empty files.
-    ///
-    /// # Errors
-    /// What the system says; then messages are copied.
-    pub fn new() -> io::Result<Memory> {
-        let file = |name| rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING);
-        Ok(Memory { marks: file("callgate-marks")?, input: file("callgate-input")? })
-    }
-}
-
-/// Whether these can be lent.
-pub fn can_lend(host_in: BorrowedFd<'_>, host_out: BorrowedFd<'_>) -> bool {
-    cfg!(target_os = "linux") && Form::of(host_in).is_some() && Form::of(host_out).is_some()
-}
-
-/// Sends the attach line, and with it what may be lent later.
-///
-/// # Errors
-/// What the system says; the connection is of no more use then.
-pub fn offer(
-    hub: BorrowedFd<'_>,
-    line: &[u8],
-    host_in: BorrowedFd<'_>,
-    host_out: BorrowedFd<'_>,
-    memory: &Memory,
-) -> io::Result<usize> {
-    let fds = [host_in, host_out, memory.marks.as_fd(), memory.input.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    control.push(SendAncillaryMessage::ScmRights(&fds));
-    Ok(rustix::net::sendmsg(hub, &[IoSlice::new(line)], &mut control, SendFlags::NOSIGNAL)?)
-}
-
-/// Whether writing to a received file can only touch memory, and never hold the hub up.
-fn is_memory(fd: &OwnedFd) -> bool {
-    rustix::fs::fcntl_get_seals(fd).is_ok_and(|seals| !seals.intersects(SealFlags::WRITE | SealFlags::GROW))
+/// What the hub left behind.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// Messages that were read and may be unanswered, oldest first; requests among them wait for an answer.
+    pub lines: Vec<Line>,
+    /// The beginning of a message whose end the host has yet to send.
+    pub rest: Bytes,
+    /// Whether the host's stdout may stand in the middle of a line.
+    pub is_inside: bool,
+    /// Params of the latest `initialize` during the loan.
+    pub initialize: Option<Bytes>,
+    /// Log level that the host had set during the loan.
+    pub level: Option<Level>,
 }

@@ -1,5 +1,6 @@
 //! The ends of a connection: pipes and Unix sockets, read in bulk and written without blocking.
 
+use super::Reads;
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
@@ -24,14 +25,6 @@ pub enum Dest {
     Pipe(pipe::Sender),
     /// A socket.
     Socket(Rc<UnixStream>),
-}
-
-/// Reads in bulk.
-pub trait Reads {
-    /// Appends what is there to the spare room of `into`, once something is there; 0: the end.
-    fn read(&mut self, into: &mut BytesMut) -> impl Future<Output = io::Result<usize>>;
-    /// Told before what was read is answered: `held` bytes of it are not yet dealt with.
-    fn held(&mut self, _held: usize) {}
 }
 
 impl Source {

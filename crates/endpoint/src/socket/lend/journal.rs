@@ -2,7 +2,7 @@
 //! and whether the host's stdout stands in the middle of a line. Kept in the adapter's memory files, so that it outlives
 //! the hub. Never blocks: the files are memory.
 
-use super::{Form, INITIALIZE, LONGEST_INITIALIZE, MARKS};
+use super::memory::{Form, INITIALIZE, LONGEST_INITIALIZE, MARKS};
 use bytes::Bytes;
 use frame::Level;
 use rustix::net::RecvFlags;
@@ -58,7 +58,7 @@ pub(in super::super) struct Journal {
 
 impl Journal {
     /// Over two empty memory files.
-    pub(in super::super) fn new(marks: OwnedFd, input: OwnedFd, form: Form) -> Journal {
+    pub(super) fn new(marks: OwnedFd, input: OwnedFd, form: Form) -> Journal {
         let state = State {
             base: 0,
             end: 0,

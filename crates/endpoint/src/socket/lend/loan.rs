@@ -1,11 +1,11 @@
 //! How far the lending of one connection has come: offered with the attach line, asked for at a quiet moment, begun
 //! when the adapter has written its last byte.
 
-use super::source::{Lent, LentSource};
-use super::{GO, Journal, KEEP, LEND};
+use super::journal::Journal;
+use super::source::{Lent, LentSource, Offer};
+use super::{GO, KEEP, LEND};
 use frame::Sink;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use tokio::sync::Notify;
 use wire::peer::Outbox;
@@ -23,7 +23,7 @@ pub(in super::super) struct Loan {
 
 impl Loan {
     /// What came with the attach line.
-    pub(in super::super) fn offer(&self, fds: Vec<OwnedFd>) {
+    pub(in super::super) fn offer(&self, fds: Offer) {
         *self.offered.borrow_mut() = Lent::new(fds);
     }
 

@@ -1,26 +1,12 @@
 //! The adapter's side after its hub has gone: what the hub had read and not answered.
 
-use super::{Form, INITIALIZE, LONGEST_INITIALIZE, MARKS, Memory};
+use super::Recovered;
+use super::memory::{Form, INITIALIZE, LONGEST_INITIALIZE, MARKS, Memory};
 use bytes::Bytes;
-use frame::{Level, Line, LineBuf};
+use frame::{Level, LineBuf};
 use rustix::net::RecvFlags;
 use std::io;
 use std::os::fd::BorrowedFd;
-
-/// What the hub left behind.
-#[derive(Debug, Default)]
-pub struct Recovered {
-    /// Messages that were read and may be unanswered, oldest first; requests among them wait for an answer.
-    pub lines: Vec<Line>,
-    /// The beginning of a message whose end the host has yet to send.
-    pub rest: Bytes,
-    /// Whether the host's stdout may stand in the middle of a line.
-    pub is_inside: bool,
-    /// Params of the latest `initialize` during the loan.
-    pub initialize: Option<Bytes>,
-    /// Log level that the host had set during the loan.
-    pub level: Option<Level>,
-}
 
 /// Reads the memory files of a loan that has ended. `longest` is the longest line in bytes.
 ///

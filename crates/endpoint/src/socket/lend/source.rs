@@ -1,6 +1,8 @@
 //! The hub's side of lent pipes: what an adapter offers, and reading a host's stdin so that a dead hub loses nothing.
 
-use super::{Form, Journal, is_memory};
+use super::LEFT;
+use super::journal::Journal;
+use super::memory::{Form, is_memory};
 use bytes::BytesMut;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::io::{self, IoSliceMut};
@@ -10,15 +12,25 @@ use std::rc::Rc;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
-use wire::peer::{Dest, Outbox, Reads, Watch};
+use wire::peer::{Dest, Outbox, Reads, Source, Watch};
 
 /// How much a host's stdout holds, in bytes: what an unprivileged process may ask for.
 const WIDE: usize = 1 << 20;
 /// What one read takes at most, in bytes.
 const CHUNK: usize = 64 * 1024;
 
+/// What came with the first bytes of a connection.
+pub(in super::super) type Offer = Vec<OwnedFd>;
+
+/// Tells an adapter that its host has left. If it has gone itself, nobody is left to be told.
+pub(in super::super) fn leave(adapter: &Source) {
+    if let Source::Socket(socket) = adapter {
+        let _ = socket.try_write(LEFT);
+    }
+}
+
 /// The first bytes of a connection, with the files that came with them.
-pub(in super::super) async fn first(stream: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
+pub(in super::super) async fn first(stream: &UnixStream) -> io::Result<(Vec<u8>, Offer)> {
     let mut bytes = vec![0; CHUNK];
     let mut fds = Vec::new();
     let length = stream
@@ -49,7 +61,7 @@ pub(in super::super) struct Lent {
 
 impl Lent {
     /// None where they are not what they should be.
-    pub(in super::super) fn new(fds: Vec<OwnedFd>) -> Option<Lent> {
+    pub(in super::super) fn new(fds: Offer) -> Option<Lent> {
         let [host_in, host_out, marks, input] = <[OwnedFd; 4]>::try_from(fds).ok()?;
         if !is_memory(&marks) || !is_memory(&input) {
             return None;

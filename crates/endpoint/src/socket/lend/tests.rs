@@ -1,7 +1,8 @@
 //! A hub that dies at any moment: what it had read and not answered is known to the adapter, and nothing else is.
 
 use super::journal::Journal;
-use super::{Form, Memory, Recovered, recover};
+use super::memory::{Form, Memory};
+use super::{Recovered, recover};
 use bytes::Bytes;
 use frame::{Level, Line, LineBuf, object};
 use proptest::prelude::*;
