@@ -11,7 +11,7 @@ const LINES: [(&str, &[&str]); 13] = [
     ("policy", &["contract"]),
     ("store", &["contract", "policy"]),
     ("wire", &["contract", "frame", "named-pipe"]),
-    ("upstream", &["contract", "frame", "policy", "wire"]),
+    ("upstream", &["contract", "frame", "named-pipe", "policy", "wire"]),
     ("hub", &["contract", "frame", "policy", "store", "upstream"]),
     ("endpoint", &["contract", "frame", "hub", "named-pipe", "wire"]),
     ("operator", &["contract", "named-pipe", "policy"]),
