@@ -1,6 +1,12 @@
 //! `callgate stdio`: the endpoint that a host launches. One thread; nothing but MCP on stdout; ends with its host.
 
 mod ladder;
+#[cfg(target_os = "linux")]
+mod lender;
+#[cfg(not(target_os = "linux"))]
+#[path = "stdio/no_lender.rs"]
+mod lender;
+mod memory;
 mod pump;
 mod start;
 
@@ -8,7 +14,6 @@ use crate::args::Stdio;
 use endpoint::socket::Attach;
 use hub::config::Places;
 use pump::{End, Pump};
-use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -35,14 +40,13 @@ pub fn run(options: Stdio) -> ExitCode {
         session: Some(session.iter().map(|byte| format!("{byte:02x}")).collect()),
         cwd: std::env::current_dir().ok().map(|path| path.display().to_string()),
         adapter: Some(env!("CARGO_PKG_VERSION").into()),
-        mode: Some("copy".into()),
+        mode: Some(options.mode.as_str().into()),
         server: options.server,
         profile: options.profile,
         initialize: None,
         level: None,
     };
-    let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
-    match Pump::new(&places, attach, launched).run(stdin.as_fd(), stdout.as_fd()) {
+    match Pump::new(&places, attach, launched).run() {
         Ok(End::HostLeft) => ExitCode::SUCCESS,
         Ok(End::Refused(why)) => {
             complain(&why);

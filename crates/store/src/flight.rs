@@ -176,3 +176,19 @@ impl Place {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn nothing_is_marked_before_the_file_is_in_place() {
+        let run = tempfile::tempdir().unwrap();
+        let (mut flight, place) = prepare(BootId::of("boot"));
+        assert!(matches!(flight.mark(CallNumber(7)), Err(MarkFault::Closed)));
+        place.open(run.path(), [1; 8]).unwrap();
+        assert_eq!(flight.mark(CallNumber(7)).unwrap(), Mark(0), "the refused mark took no slot");
+        assert!(Marks::read(run.path()).unwrap().unwrap().holds(CallNumber(7), BootId::of("boot")));
+    }
+}

@@ -2,10 +2,10 @@
 
 use crate::link::{Inbox, Link, Message, SendFault};
 use crate::peer::{self, Dest, Outbox, Source};
+use crate::pipe::{Incoming, Outgoing};
 use crate::task;
 use frame::{Frame, Line, LineBuf};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use tokio::task::JoinHandle;
 
@@ -21,7 +21,7 @@ pub struct StdioLink {
 impl StdioLink {
     /// Takes over the hub's ends of a child's stdin and stdout; must be called inside a `LocalSet`.
     /// Lines from the server may be `max_line` bytes long.
-    pub fn open(stdin: OwnedFd, stdout: OwnedFd, max_line: usize, inbox: Rc<dyn Inbox>) -> io::Result<StdioLink> {
+    pub fn open(stdin: Outgoing, stdout: Incoming, max_line: usize, inbox: Rc<dyn Inbox>) -> io::Result<StdioLink> {
         let out = Outbox::new(Dest::from_fd(stdin)?, OUT_BOUND);
         let source = Source::from_fd(stdout)?;
         let writer = task::spawn("write to a server", Rc::clone(&out).writer());
@@ -30,9 +30,9 @@ impl StdioLink {
     }
 }
 
-async fn read(source: Source, max_line: usize, inbox: Rc<dyn Inbox>) {
+async fn read(mut source: Source, max_line: usize, inbox: Rc<dyn Inbox>) {
     let mut buf = LineBuf::new(max_line);
-    let ended = peer::read_lines(&source, &mut buf, |line| match line {
+    let ended = peer::read_lines(&mut source, &mut buf, |line| match line {
         Line::Whole(text) => match Frame::parse(text.clone()) {
             Ok(frame) => inbox.message(frame, None),
             Err(fault) => inbox.noise(fault, &text),
@@ -48,7 +48,7 @@ async fn read(source: Source, max_line: usize, inbox: Rc<dyn Inbox>) {
 
 impl Link for StdioLink {
     fn send(&self, message: &Message<'_>) -> Result<(), SendFault> {
-        self.out.line(|sink| message.text.write(sink))
+        self.out.line(|sink| message.write(sink))
     }
     fn abandon(&self, _id: u64) {}
     fn close(&self) {

@@ -1,39 +1,38 @@
-//! The adapter's one loop around poll(2): copies lines between a host and a hub, remembers what is open, and carries
-//! the host over to another hub. Nothing but MCP goes to stdout.
+//! The adapter: copies lines between a host and a hub, remembers what is open, and carries the host over to another
+//! hub. How bytes are waited for is the system's own file. Nothing but MCP goes to stdout.
 
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
+use super::lender::{Lender, Word};
+use super::memory::{Memory, Said, answered};
 use super::start;
 use bytes::{Bytes, BytesMut};
-use endpoint::socket::{Attach, Hello};
+use endpoint::socket::{Attach, Attached, Hello};
 use frame::{Line, LineBuf, object};
 use hub::config::Places;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::io::{self, Write};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Longest message in bytes; the hub's own limit refuses it with an answer, so ours is wider.
 const MAX_LINE: usize = 64 << 20;
-/// Bytes that may wait for one side before the other one is no longer read.
-const BACKLOG: usize = 4 << 20;
 /// Longest wait between two looks for a hub that has gone.
 const LONGEST_LOOK: Duration = Duration::from_secs(5);
-
-/// What the host has said that a new hub must know.
-#[derive(Default)]
-struct Memory {
-    initialize: Option<Bytes>,
-    level: Option<String>,
-}
 
 /// One adapter.
 pub struct Pump<'a> {
     places: &'a Places,
     attach: Attach,
     launched: SystemTime,
-    hub: Option<UnixStream>,
+    hub: Option<system::Hub>,
     from_host: LineBuf,
     from_hub: LineBuf,
     to_host: BytesMut,
@@ -42,9 +41,10 @@ pub struct Pump<'a> {
     open: BTreeMap<Bytes, ()>,
     memory: Memory,
     greeted: bool,
+    lender: Lender,
     look_at: Option<Instant>,
     look_wait: Duration,
-    chunk: Box<[u8]>,
+    ears: system::Ears,
 }
 
 /// Why the adapter ends.
@@ -56,16 +56,12 @@ pub enum End {
     Refused(String),
 }
 
-enum Read {
-    Some(usize),
-    Nothing,
-    End,
-}
-
 impl<'a> Pump<'a> {
     /// An adapter that has not met a hub yet.
     pub fn new(places: &'a Places, attach: Attach, launched: SystemTime) -> Pump<'a> {
+        let lender = Lender::new(attach.mode.as_deref() == Some("lend"));
         Pump {
+            lender,
             places,
             attach,
             launched,
@@ -79,103 +75,12 @@ impl<'a> Pump<'a> {
             greeted: false,
             look_at: None,
             look_wait: Duration::from_millis(50),
-            chunk: vec![0; 256 * 1024].into_boxed_slice(),
+            ears: system::Ears::new(),
         }
     }
 
-    /// Copies until the host leaves. The hub is looked for at once, but nothing depends on it before the first message.
-    pub fn run(&mut self, host_in: BorrowedFd<'_>, host_out: BorrowedFd<'_>) -> io::Result<End> {
-        quiet(host_in);
-        quiet(host_out);
-        loop {
-            let closed = self.wait(host_in, host_out)?;
-            if let Some(end) = closed {
-                return Ok(end);
-            }
-        }
-    }
-
-    fn wait(&mut self, host_in: BorrowedFd<'_>, host_out: BorrowedFd<'_>) -> io::Result<Option<End>> {
-        let hub = self.hub.take();
-        let mut fds = Vec::with_capacity(4);
-        let wants = |wanted: bool, flag| if wanted { flag } else { PollFlags::empty() };
-        fds.push(PollFd::from_borrowed_fd(host_in, wants(self.to_hub.len() < BACKLOG, PollFlags::IN)));
-        fds.push(PollFd::from_borrowed_fd(host_out, wants(!self.to_host.is_empty(), PollFlags::OUT)));
-        if let Some(hub) = &hub {
-            let reads = wants(self.to_host.len() < BACKLOG, PollFlags::IN);
-            let writes = wants(!self.to_hub.is_empty(), PollFlags::OUT);
-            fds.push(PollFd::new(hub, reads | writes));
-        }
-        let timeout = self.look_at.map(|at| at.saturating_duration_since(Instant::now()));
-        let timeout = timeout.and_then(|wait| Timespec::try_from(wait).ok());
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let heard: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
-        drop(fds);
-        self.hub = hub;
-        if heard[1].intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
-            return Ok(Some(End::HostLeft));
-        }
-        if heard.get(2).is_some_and(|flags| !flags.is_empty())
-            && let Some(refused) = self.hear_hub()
-        {
-            return Ok(Some(End::Refused(refused)));
-        }
-        if !heard[0].is_empty() && !self.hear_host(host_in)? {
-            self.settle(host_out)?;
-            return Ok(Some(End::HostLeft));
-        }
-        if self.look_at.is_some_and(|at| at <= Instant::now()) {
-            self.look();
-        }
-        self.say_hub();
-        if write_some(host_out, &mut self.to_host).is_err() {
-            return Ok(Some(End::HostLeft));
-        }
-        Ok(None)
-    }
-
-    /// What a host that has closed its side may still read.
-    fn settle(&mut self, host_out: BorrowedFd<'_>) -> io::Result<()> {
-        // It may have piped its requests in and now waits for the answers: they are read until none is open.
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !(self.open.is_empty() && self.to_host.is_empty()) && Instant::now() < deadline {
-            self.say_hub();
-            let Some(hub) = self.hub.take() else {
-                // What the loss of the hub made of the open ones.
-                let _ = write_some(host_out, &mut self.to_host);
-                break;
-            };
-            let waits = if self.to_host.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-            let hub_waits = if self.to_hub.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
-            let mut fds = [PollFd::new(&hub, hub_waits), PollFd::from_borrowed_fd(host_out, waits)];
-            let second = Timespec { tv_sec: 1, tv_nsec: 0 };
-            let _ = poll(&mut fds, Some(&second));
-            let heard = [fds[0].revents(), fds[1].revents()];
-            self.hub = Some(hub);
-            if heard[1].intersects(PollFlags::ERR | PollFlags::HUP) {
-                break;
-            }
-            if !heard[0].is_empty() && self.hear_hub().is_some() {
-                break;
-            }
-            if write_some(host_out, &mut self.to_host).is_err() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// False: the host has closed its side.
-    fn hear_host(&mut self, host_in: BorrowedFd<'_>) -> io::Result<bool> {
-        match read_some(host_in, &mut self.chunk) {
-            Ok(Read::Some(length)) => self.from_host.spare(length).extend_from_slice(&self.chunk[..length]),
-            Ok(Read::Nothing) => return Ok(true),
-            Ok(Read::End) => return Ok(false),
-            Err(error) => return Err(error),
-        }
+    /// What the host has said, as far as it is whole.
+    fn host_lines(&mut self) {
         while let Some(line) = self.from_host.next_line() {
             match line {
                 Line::Whole(text) => self.host_said(&text),
@@ -186,48 +91,60 @@ impl<'a> Pump<'a> {
                 }
             }
         }
-        Ok(true)
+    }
+
+    /// What the hub has said, as far as it is whole. Some: why it is over.
+    fn hub_lines(&mut self) -> Option<End> {
+        while let Some(line) = self.from_hub.next_line() {
+            let Line::Whole(text) = line else { continue };
+            if !self.greeted {
+                self.greeted = true;
+                let hello: Result<Hello<Attached>, _> = serde_json::from_slice(&text);
+                if let Ok(Hello { callgate: attached }) = hello {
+                    if let Some(refused) = attached.refused {
+                        return Some(End::Refused(refused));
+                    }
+                    self.lender.attached(&attached.mode);
+                    continue;
+                }
+            }
+            match self.lender.hear(&text) {
+                Word::Left => return Some(End::HostLeft),
+                Word::Loan => continue,
+                Word::Mcp => {}
+            }
+            if let Some(id) = answered(&text) {
+                self.open.remove(&id);
+                self.lender.answered();
+            }
+            self.to_host.extend_from_slice(&text);
+            self.to_host.extend_from_slice(b"\n");
+        }
+        None
     }
 
     fn host_said(&mut self, text: &Bytes) {
-        let [id, method, params] = object::pick(text, ["id", "method", "params"]);
-        let method = method.and_then(|range| object::text(&text[range]).map(|name| name.into_owned()));
-        let params = params.map(|range| text.slice(range));
-        match method.as_deref() {
-            Some("initialize") => self.memory.initialize.clone_from(&params),
-            Some("logging/setLevel") => {
-                let level = params.and_then(|params| object::get(&params, "level"));
-                self.memory.level = level.and_then(|raw| object::text(&raw).map(String::from));
-            }
-            _ => {}
-        }
-        // `initialize` goes to the new hub as itself, not as something said before.
-        let is_first = method.as_deref() == Some("initialize");
-        let id = id.filter(|_| method.is_some()).map(|range| text.slice(range));
+        let Said { is_first, ids } = self.memory.note(text);
         if self.hub.is_none() {
             match start::reach(self.places, self.launched) {
                 Ok(stream) => self.adopt(stream, is_first),
                 Err(why) => {
                     tracing_line(&why);
-                    if let Some(id) = id {
+                    for id in ids {
                         self.fail(&id, &why);
                     }
                     return;
                 }
             }
         }
-        if let Some(id) = id {
-            self.open.insert(id, ());
-        }
+        self.open.extend(ids.into_iter().map(|id| (id, ())));
         self.to_hub.extend_from_slice(text);
         self.to_hub.extend_from_slice(b"\n");
     }
 
     /// Greets a hub: who we are, and what the host had said to the one before.
-    fn adopt(&mut self, stream: UnixStream, is_first: bool) {
-        if stream.set_nonblocking(true).is_err() {
-            return;
-        }
+    fn adopt(&mut self, stream: start::Stream, is_first: bool) {
+        let Ok(hub) = self.ears.listen(stream) else { return };
         self.attach.initialize = None;
         self.attach.level = None;
         if !is_first {
@@ -239,11 +156,14 @@ impl<'a> Pump<'a> {
         self.to_hub.clear();
         self.from_hub = LineBuf::new(MAX_LINE);
         self.greeted = false;
-        if let Ok(line) = serde_json::to_vec(&Hello { callgate: &self.attach }) {
-            self.to_hub.extend_from_slice(&line);
-            self.to_hub.extend_from_slice(b"\n");
+        self.attach.mode = Some(self.lender.begin().into());
+        if let Ok(mut line) = serde_json::to_vec(&Hello { callgate: &self.attach }) {
+            line.push(b'\n');
+            // What is lent goes with the first bytes; a fresh socket takes them all.
+            let sent = self.lender.offer(&hub, &line).min(line.len());
+            self.to_hub.extend_from_slice(&line[sent..]);
         }
-        self.hub = Some(stream);
+        self.hub = Some(hub);
         self.look_at = None;
         self.look_wait = Duration::from_millis(50);
     }
@@ -263,42 +183,27 @@ impl<'a> Pump<'a> {
         }
     }
 
-    /// Some: why the hub does not let us in.
-    fn hear_hub(&mut self) -> Option<String> {
-        let hub = self.hub.as_ref()?;
-        match read_some(hub.as_fd(), &mut self.chunk) {
-            Ok(Read::Some(length)) => self.from_hub.spare(length).extend_from_slice(&self.chunk[..length]),
-            Ok(Read::Nothing) => return None,
-            Ok(Read::End) | Err(_) => {
-                self.lose_hub();
-                return None;
-            }
-        }
-        while let Some(line) = self.from_hub.next_line() {
-            let Line::Whole(text) = line else { continue };
-            if !self.greeted {
-                self.greeted = true;
-                let hello: Result<Hello<endpoint::socket::Attached>, _> = serde_json::from_slice(&text);
-                if let Ok(Hello { callgate: attached }) = hello {
-                    if attached.refused.is_some() {
-                        return attached.refused;
-                    }
-                    continue;
-                }
-            }
-            if let Some(id) = answered(&text) {
-                self.open.remove(&id);
-            }
-            self.to_host.extend_from_slice(&text);
-            self.to_host.extend_from_slice(b"\n");
-        }
-        None
-    }
-
     /// The hub has gone: everything open is answered, nothing is said twice.
     fn lose_hub(&mut self) {
         self.hub = None;
         self.to_hub.clear();
+        if let Some(left) = self.lender.take_back(MAX_LINE) {
+            if left.is_inside {
+                self.to_host.extend_from_slice(b"\n");
+            }
+            if left.initialize.is_some() {
+                self.memory.initialize = left.initialize;
+            }
+            for line in left.lines {
+                let (Line::Whole(text) | Line::TooLong { head: text, .. }) = line;
+                let ids = self.memory.note(&text).ids;
+                self.open.extend(ids.into_iter().map(|id| (id, ())));
+            }
+            if let Some(level) = left.level {
+                self.memory.level = Some(level.as_str().into());
+            }
+            self.from_host.spare(left.rest.len()).extend_from_slice(&left.rest);
+        }
         for (id, ()) in std::mem::take(&mut self.open) {
             self.fail(&id, "the hub ended while this was running; whether it was executed is unknown");
         }
@@ -311,85 +216,9 @@ impl<'a> Pump<'a> {
         let text = object::quote(why);
         self.to_host.extend_from_slice(format!(",\"error\":{{\"code\":-32603,\"message\":{text}}}}}\n").as_bytes());
     }
-
-    fn say_hub(&mut self) {
-        let Some(hub) = &self.hub else { return };
-        if write_some(hub.as_fd(), &mut self.to_hub).is_err() {
-            self.lose_hub();
-        }
-    }
-}
-
-/// The id of an answer in the form in which the hub writes answers.
-fn answered(line: &Bytes) -> Option<Bytes> {
-    const HEAD: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
-    let rest = line.strip_prefix(HEAD)?;
-    let end = if rest.first() == Some(&b'"') {
-        let mut at = 1;
-        while *rest.get(at)? != b'"' {
-            at += if rest[at] == b'\\' { 2 } else { 1 };
-        }
-        at + 1
-    } else {
-        rest.iter().position(|&byte| byte == b',')?
-    };
-    rest[end..].starts_with(b",\"").then(|| line.slice(HEAD.len()..HEAD.len() + end))
-}
-
-/// A pipe or socket is ours alone and need not block; a terminal is shared with others and stays as it is.
-fn quiet(fd: BorrowedFd<'_>) {
-    use rustix::fs::FileType;
-    let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    if matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {
-        // Where it is refused, a full pipe blocks us: slower, not wrong.
-        let _ = rustix::io::ioctl_fionbio(fd, true);
-    }
-}
-
-fn read_some(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<Read> {
-    match rustix::io::read(fd, into) {
-        Ok(0) => Ok(Read::End),
-        Ok(length) => Ok(Read::Some(length)),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(Read::Nothing),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn write_some(fd: BorrowedFd<'_>, from: &mut BytesMut) -> io::Result<()> {
-    while !from.is_empty() {
-        match rustix::io::write(fd, from) {
-            Ok(written) => bytes::Buf::advance(from, written),
-            Err(Errno::AGAIN) => return Ok(()),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if from.capacity() > 1 << 20 {
-        *from = BytesMut::new();
-    }
-    Ok(())
 }
 
 /// One line on stderr, where a host's log shows it.
 fn tracing_line(text: &str) {
-    use std::io::Write;
     let _ = writeln!(io::stderr(), "callgate: {text}");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_id_of_an_answer_is_found_and_nothing_else() {
-        let check = |line: &'static str, expect: Option<&'static str>| {
-            let id = answered(&Bytes::from_static(line.as_bytes()));
-            assert_eq!(id.as_deref(), expect.map(str::as_bytes), "{line}");
-        };
-        check(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Some("7"));
-        check(r#"{"jsonrpc":"2.0","id":"a\",b","error":{}}"#, Some(r#""a\",b""#));
-        check(r#"{"jsonrpc":"2.0","id":"x"}"#, None);
-        check(r#"{"jsonrpc":"2.0","method":"m"}"#, None);
-        check(r#"{"jsonrpc":"2.0","id":"x"#, None);
-    }
 }
