@@ -284,4 +284,38 @@ fn a_server_that_ends_while_it_is_listed_or_lists_nothing_says_why() {
     eventually("its start", || (state(&home, "null")["state"] == "ready").then_some(()));
     let findings = home.json(&["server", "show", "null"])["findings"].to_string();
     assert!(findings.contains("answered without `tools`"), "{findings}");
+    let reason = state(&home, "null")["reason"].to_string();
+    assert!(reason.contains("answered without `tools`"), "{reason}");
+}
+
+#[test]
+fn a_list_that_did_not_come_is_asked_for_again() {
+    let home = Home::with(json!({ "late": fake(&["--list", "late"]) }));
+    let _hub = home.serve();
+    let mut client = attached(&home);
+    client.await_tool("late__echo");
+    eventually("nothing to complain of", || state(&home, "late")["reason"].is_null().then_some(()));
+}
+
+#[test]
+fn a_server_that_floods_before_it_reads_is_listed_all_the_same() {
+    let home = Home::with(json!({ "f": fake(&["--list", "flood"]) }));
+    let _hub = home.serve();
+    let mut client = attached(&home);
+    client.await_tool("f__echo");
+    assert_eq!(text(&client.call("f__echo", json!({}))), "{}");
+    let seen = text(&client.call("f__seen", json!({}))).to_owned();
+    assert!(seen.contains("notifications/initialized"), "{seen}");
+    assert_eq!(state(&home, "f")["restarts"], 0);
+}
+
+#[test]
+fn an_entry_that_is_nested_too_deep_costs_only_itself() {
+    let home = Home::with(json!({ "f": fake(&["--list", "deep"]) }));
+    let _hub = home.serve();
+    let mut client = attached(&home);
+    client.await_tool("f__seen");
+    assert_eq!(client.tools(), ["f__echo", "f__seen"]);
+    let findings = home.json(&["server", "show", "f"])["findings"].to_string();
+    assert!(findings.contains("`deep` was left out: it is nested deeper than 127 levels"), "{findings}");
 }
