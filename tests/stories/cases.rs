@@ -138,6 +138,36 @@ fn a_disabled_server_is_refused_by_its_old_names() {
 }
 
 #[test]
+fn a_tool_that_a_profile_no_longer_shows_is_refused_by_its_old_names() {
+    let home = Home::new();
+    let config = |profiles: Value| json!({ "mcpServers": { "f": fake(&[]) }, "profiles": profiles });
+    home.configure(&config(json!({ "p": { "tools": ["f__echo", "f__seen"] } })));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--profile", "p"]);
+    client.initialize("2025-11-25");
+    client.await_tool("f__echo");
+    assert_eq!(client.tools(), ["f__echo", "f__seen"]);
+    assert_eq!(text(&client.call("f__echo", json!({}))), "{}");
+    let gone = |client: &mut Client, names: &[&str]| {
+        for name in names {
+            let refused = client.call(name, json!({ "text": "stale" }));
+            assert_eq!(refused["structuredContent"]["error"], "unknown_tool", "{name}: {refused}");
+        }
+    };
+    home.configure(&config(json!({ "p": { "tools": ["f__seen"] } })));
+    client.await_message("the notice", |it| it["method"] == "notifications/tools/list_changed");
+    gone(&mut client, &["f__echo", "echo"]);
+    assert!(!text(&client.call("f__seen", json!({}))).contains("stale"));
+    home.configure(&config(json!({})));
+    client.await_message("the notice", |it| it["method"] == "notifications/tools/list_changed");
+    assert_eq!(client.tools(), [""; 0]);
+    gone(&mut client, &["f__echo", "f__seen", "f__write", "seen"]);
+    let mut all = attached(&home);
+    all.await_tool("f__seen");
+    assert!(!text(&all.call("f__seen", json!({}))).contains("stale"));
+}
+
+#[test]
 fn names_are_unique_and_the_same_in_whatever_order_servers_start() {
     let entry = |key: &str, tool: &str| (key.to_owned(), fake(&["--tool", tool]));
     let long = "n".repeat(80);

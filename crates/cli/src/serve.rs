@@ -31,10 +31,10 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::LocalSet;
-use upstream::Parts;
 use upstream::launch::{Launcher, Patience};
 use upstream::logs::Logs;
 use upstream::search_path::Search;
+use upstream::{Parts, task};
 
 /// Operations of the person's door that may wait for the relay.
 const OPERATIONS: usize = 64;
@@ -206,7 +206,7 @@ async fn relay(
     let mut valid = book.valid();
     let (end_http, http_ended) = watch::channel(false);
     let mut doors = tokio::task::JoinSet::new();
-    doors.spawn_local(endpoint::socket::serve(listener, agents.clone()));
+    task::spawn_in(&mut doors, "accept on the socket", endpoint::socket::serve(listener, agents.clone()));
     let mut streams = None;
     if let Ok(Some((listener, port))) = bound {
         let door = Rc::new(HttpDoor::new(agents, known(&token, &valid.borrow()), port));
@@ -216,8 +216,8 @@ async fn relay(
             latest.has_changed().unwrap_or(false).then(|| known(&secret, &latest.borrow_and_update()))
         });
         let served = async move { serving.serve(listener, Default::default(), ended(http_ended)).await };
-        streams = Some(doors.spawn_local(served));
-        doors.spawn_local(async move {
+        streams = Some(task::spawn_in(&mut doors, "accept over HTTP", served));
+        task::spawn_in(&mut doors, "tokens", async move {
             while valid.changed().await.is_ok() {
                 door.set_tokens(known(&token, &valid.borrow_and_update()));
             }
@@ -235,15 +235,18 @@ async fn relay(
             audit.told(it);
         }
     };
-    tokio::select! {
-        () = relay.operate(operated) => documents::mark_stopped(places),
-        () = listening => tracing::error!("the committer is gone"),
-        () = told_to_stop() => {}
-    }
+    let running = async {
+        tokio::select! {
+            () = relay.operate(operated) => documents::mark_stopped(places),
+            () = listening => tracing::error!("the committer is gone"),
+            () = told_to_stop() => {}
+        }
+    };
+    task::watched("person's door and the committer's word", running).await;
     tracing::info!("stopping");
     documents::remove(&places.endpoint());
     relay.core().refuse();
-    let told_on = tokio::task::spawn_local(async move {
+    let told_on = task::spawn("committer's word", async move {
         while let Some(it) = told.recv().await {
             audit.told(it);
         }

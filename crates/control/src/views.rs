@@ -4,8 +4,8 @@ use hub::operate::{
     CallView, ClientView, Event as Happening, ReloadView, ServerDetail as DetailView, ServerView, ToolView,
 };
 use operator::words::{
-    Attached, CallOutcome, CallResult, ConfigChange, Event, Raw, Server, ServerDetail, ServerState, Status, Tool,
-    ToolDetail, Transport,
+    Attached, CallOutcome, CallResult, ConfigChange, Event, Raw, Relay, Server, ServerDetail, ServerState, Status,
+    Tool, ToolDetail, Transport,
 };
 
 use serde::Deserialize;
@@ -21,6 +21,7 @@ pub fn status(view: hub::operate::Status) -> Status {
         servers: servers(view.servers),
         hosts: view.clients.into_iter().map(attached).collect(),
         audit: view.audit,
+        relay: Relay { slow: view.slow.turns, longest_us: view.slow.longest_us, longest: view.slow.longest },
     }
 }
 

@@ -16,6 +16,7 @@ use std::rc::Rc;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use wire::peer::{self, Dest, Outbox, Source};
+use wire::task;
 
 /// Longest message of a client in bytes.
 pub const MAX_MESSAGE: usize = 16 << 20;
@@ -29,12 +30,12 @@ const MAX_CLIENTS: usize = 512;
 pub async fn serve(listener: UnixListener, agents: AgentHandle) {
     let own = rustix::process::geteuid().as_raw();
     let mut clients: JoinSet<()> = JoinSet::new();
-    clients.spawn_local(peer::flusher());
+    task::spawn_in(&mut clients, "flush", peer::flusher());
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) if clients.len() < MAX_CLIENTS && is_own(&stream, own) => {
-                    clients.spawn_local(client(stream, agents.clone()));
+                    task::spawn_in(&mut clients, "agent on the socket", client(stream, agents.clone()));
                 }
                 Ok(_) => {}
                 Err(error) => {

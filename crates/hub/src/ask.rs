@@ -17,6 +17,7 @@ use policy::Effect;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
+use upstream::task;
 
 /// How long the first list waits for servers that have never been listed and have just been started.
 const FIRST_LIST: Duration = Duration::from_millis(750);
@@ -63,7 +64,7 @@ pub(crate) fn when_listed(seat: &Rc<SeatCore>, then: impl FnOnce(&SeatCore) + 's
         return then(seat);
     }
     let seat = Rc::clone(seat);
-    tokio::task::spawn_local(async move {
+    task::spawn("wait for a first list", async move {
         for backend in waits {
             first_list(&backend, backend.since() + FIRST_LIST).await;
         }
@@ -107,7 +108,7 @@ fn call(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, recei
         }
     }
     let seat = Rc::clone(seat);
-    tokio::task::spawn_local(async move {
+    task::spawn("long argument check", async move {
         let arguments = call.arguments.clone();
         let judging = tokio::task::spawn_blocking(move || judge(arguments.as_ref(), &compiled, Effort::LONG));
         let judged = judging.await.unwrap_or(Judged::Costly);
@@ -219,7 +220,7 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
     server.want();
     let deadline = Instant::now() + server.spec().start_timeout;
     let (seat, backend) = (Rc::clone(seat), Rc::clone(&backend));
-    tokio::task::spawn_local(async move {
+    task::spawn("call before the first list", async move {
         first_list(&backend, deadline).await;
         if backend.is_listed() {
             return self::ask(&seat, ticket, ask, reply);

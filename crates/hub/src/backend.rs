@@ -15,7 +15,7 @@ use std::rc::{Rc, Weak};
 use store::Subject;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use upstream::{Listing, Server, Watcher};
+use upstream::{Listing, Server, Watcher, task};
 
 /// A listing below this many bytes is read at once; a longer one on the blocking pool.
 const SHORT: usize = 24 * 1024;
@@ -136,7 +136,7 @@ impl Backend {
         }
         let (slug, effects, copy) = (self.slug.clone(), self.rules.effects.clone(), Listing::clone(&listing));
         let me = Rc::downgrade(self);
-        tokio::task::spawn_local(async move {
+        task::spawn("shelve a listing", async move {
             let reading = tokio::task::spawn_blocking(move || read::read(&slug, &copy, &effects));
             if let (Ok(read), Some(me)) = (reading.await, me.upgrade()) {
                 me.put_up(read);

@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast};
-use upstream::Listing;
+use upstream::{Listing, task};
 
 /// Changes of lists within this time are told once.
 const GATHER: Duration = Duration::from_millis(20);
@@ -49,7 +49,7 @@ impl Core {
             refusing: Cell::new(false),
             version: env!("CARGO_PKG_VERSION"),
         });
-        tokio::task::spawn_local(tell_changes(Rc::downgrade(&core)));
+        task::spawn("list changes", tell_changes(Rc::downgrade(&core)));
         core
     }
 
@@ -99,6 +99,10 @@ impl Core {
     }
 
     fn members(&self, view: &View) -> Vec<Rc<Backend>> {
+        // A profile that was removed while a client sees it shows nothing, never everything.
+        if !self.has_view(view) {
+            return Vec::new();
+        }
         let backends = self.backends.borrow();
         let shown = |backend: &&Rc<Backend>| match view {
             View::Server(key) => backend.key() == key,

@@ -131,6 +131,19 @@ pub struct Status {
     pub clients: Vec<ClientView>,
     /// State of the audit log: `ok` or what is wrong.
     pub audit: String,
+    /// Turns that kept the relay for too long.
+    pub slow: Slow,
+}
+
+/// What the watchdog over the relay has seen since the hub began.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Slow {
+    /// Turns that took too long.
+    pub turns: u64,
+    /// The longest of them in microseconds.
+    pub longest_us: u64,
+    /// The task that had it, if there was one.
+    pub longest: Option<String>,
 }
 
 /// Result of a call made by a person.

@@ -21,7 +21,7 @@ use store::{
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use upstream::Listing;
+use upstream::{Listing, task};
 
 /// Rows of reads are handed over at most this late.
 const PACE: Duration = Duration::from_millis(20);
@@ -130,8 +130,8 @@ impl Audit {
             now: Notify::new(),
             state: Cell::new(state),
         });
-        tokio::task::spawn_local(pace(Rc::clone(&audit)));
-        tokio::task::spawn_local(hurry(Rc::clone(&audit)));
+        task::spawn("audit pace", pace(Rc::clone(&audit)));
+        task::spawn("audit intents", hurry(Rc::clone(&audit)));
         audit
     }
 

@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime};
 use store::Kept;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
-use upstream::{Parts, Server, Spec, State, Stopping, Watcher};
+use upstream::{Parts, Server, Spec, State, Stopping, Watcher, task};
 
 /// How long a person's start or restart waits for its outcome.
 const ACTION: Duration = Duration::from_secs(60);
@@ -193,7 +193,7 @@ impl Relay {
             Operation::Act(name, action, tell) => match self.core.backend(&name) {
                 None => drop(tell.send(Err(unknown_server(&name)))),
                 Some(backend) => {
-                    tokio::task::spawn_local(async move { drop(tell.send(act(&backend, action).await)) });
+                    task::spawn("person's start or stop", async move { drop(tell.send(act(&backend, action).await)) });
                 }
             },
             Operation::Tools(server, tell) => {
@@ -205,7 +205,7 @@ impl Relay {
             Operation::Call(tool, arguments, tell) => self.call(&tool, &arguments, tell),
             Operation::Reload(tell) => {
                 let me = Rc::clone(self);
-                tokio::task::spawn_local(async move { drop(tell.send(me.reload().await)) });
+                task::spawn("reload", async move { drop(tell.send(me.reload().await)) });
             }
             Operation::Stop(tell) => drop(tell.send(())),
         }
@@ -222,6 +222,7 @@ impl Relay {
             servers: self.core.backends().iter().map(|backend| views::server(backend)).collect(),
             clients: self.core.seats().iter().map(|seat| views::client(seat)).collect(),
             audit: self.core.ledger.state(),
+            slow: views::slow(task::slow()),
         }
     }
 
@@ -246,7 +247,7 @@ impl Relay {
             Ask { method: "tools/call".into(), params: params.into(), origin: Rc::new(origin), wants_progress: false };
         let (end, ended) = oneshot::channel();
         let ticket = seat.ask(ask, Box::new(Once(end)));
-        tokio::task::spawn_local(async move {
+        task::spawn("person's call", async move {
             let mut tell = tell;
             tokio::select! {
                 answer = ended => {
@@ -271,7 +272,7 @@ impl Relay {
         let mut stops = tokio::task::JoinSet::new();
         for backend in self.core.backends() {
             if let Some(server) = backend.server().cloned() {
-                stops.spawn_local(async move { server.retire(Stopping::HubStops).await });
+                task::spawn_in(&mut stops, "stop a server", async move { server.retire(Stopping::HubStops).await });
             }
         }
         while stops.join_next().await.is_some() {}
@@ -282,7 +283,7 @@ impl Relay {
 }
 
 fn retire(backend: Rc<Backend>, why: Stopping) {
-    tokio::task::spawn_local(async move {
+    task::spawn("stop a server", async move {
         if let Some(server) = backend.server() {
             server.retire(why).await;
         }

@@ -4,11 +4,16 @@ use crate::agent::{Description, SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::core::{declares, instructions};
-use crate::operate::{ClientView, ServerDetail, ServerView, ToolView};
+use crate::operate::{ClientView, ServerDetail, ServerView, Slow, ToolView};
 use frame::object;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use upstream::{Listing, State};
+
+pub(crate) fn slow(seen: upstream::task::Slow) -> Slow {
+    let longest_us = u64::try_from(seen.longest.as_micros()).unwrap_or(u64::MAX);
+    Slow { turns: seen.count, longest_us, longest: (seen.count > 0).then(|| seen.name.to_owned()) }
+}
 
 /// The lists that the hub can tell changes of by itself, whatever the servers declare.
 pub(crate) fn describe(view: &View, listings: &[(Rc<str>, Rc<Listing>)], version: &str) -> Description {

@@ -5,6 +5,7 @@ use crate::launch::{Child, Launch, LaunchFault, Launcher, Patience};
 use crate::logs::{Line, Logs, Source};
 use crate::search_path::Search;
 use crate::spec::Process;
+use crate::task;
 use std::error::Error;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -53,7 +54,7 @@ impl Parts {
     /// A turn to start; it ends when it is dropped, or after two seconds so that one that hangs keeps nobody waiting.
     pub(crate) async fn turn(&self) -> Turn {
         let permit = Arc::clone(&self.starts).acquire_owned().await.ok();
-        let task = tokio::task::spawn_local(async move {
+        let task = task::spawn("turn to start", async move {
             tokio::time::sleep(TURN).await;
             drop::<Option<OwnedSemaphorePermit>>(permit);
         });

@@ -8,7 +8,7 @@ use crate::spec::Spec;
 use crate::stopping::Stopping;
 use crate::waiter::{Failure, Waiter};
 use crate::wired::{End, Errand, List};
-use crate::{Parts, drive};
+use crate::{Parts, drive, task};
 use bytes::Bytes;
 use frame::{Era, Level, Origin, Version};
 use policy::Permit;
@@ -84,7 +84,7 @@ pub struct Server {
     pub(crate) impatient: Cell<bool>,
     pub(crate) over: Cell<bool>,
     /// Why it was stopped last.
-    stopping: Cell<Stopping>,
+    pub(crate) stopping: Cell<Stopping>,
     pub(crate) ended: RefCell<Option<End>>,
     /// When a modern server is asked again to tell of changes, after it stopped doing so.
     pub(crate) listen_again: Cell<Option<Instant>>,
@@ -163,7 +163,7 @@ impl Server {
             level: Cell::new(None),
             driver: RefCell::default(),
         });
-        let driver = tokio::task::spawn_local(drive::run(Rc::clone(&server)));
+        let driver = task::spawn("server", drive::run(Rc::clone(&server)));
         *server.driver.borrow_mut() = Some(driver);
         server
     }
@@ -255,15 +255,6 @@ impl Server {
         self.fail_queue(&self.stopped());
     }
 
-    /// Who stopped it, as a reason of its own.
-    pub(crate) fn stopped(&self) -> String {
-        format!("it {}", self.stopping.get())
-    }
-    /// The same for calls that were running.
-    pub(crate) fn stopped_meanwhile(&self) -> Failure {
-        Failure::Stopped(format!("the server `{}` {} while it ran this call", self.name, self.stopping.get()))
-    }
-
     /// The lowest level of log messages that anybody wants outside of calls.
     pub fn set_level(&self, level: Option<Level>) {
         if self.level.replace(level) != level {
@@ -282,14 +273,6 @@ impl Server {
             let params = format!("{{\"level\":\"{}\"}}", level.as_str()).into();
             let budget = self.spec.call_timeout;
             session.own_request(self.id(), "logging/setLevel", &params, Era::Legacy, budget, Box::new(Ignored));
-        }
-    }
-
-    /// A list could not be read.
-    pub(crate) fn unread(&self, list: List) {
-        let mut unread = self.unread.borrow_mut();
-        if !unread.contains(&list) {
-            unread.push(list);
         }
     }
 

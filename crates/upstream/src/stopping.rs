@@ -1,5 +1,7 @@
 //! Why a server that may be working is stopped, in the words that those read whose calls it costs.
 
+use crate::server::Server;
+use crate::waiter::Failure;
 use std::fmt;
 
 /// Who or what stops a server.
@@ -29,5 +31,16 @@ impl fmt::Display for Stopping {
             Stopping::Changed => "was stopped because a person changed its entry in the config",
             Stopping::HubStops => "was stopped because the hub stops",
         })
+    }
+}
+
+impl Server {
+    /// Who stopped it, as a reason of its own.
+    pub(crate) fn stopped(&self) -> String {
+        format!("it {}", self.stopping.get())
+    }
+    /// The same for calls that were running.
+    pub(crate) fn stopped_meanwhile(&self) -> Failure {
+        Failure::Stopped(format!("the server `{}` {} while it ran this call", self.name, self.stopping.get()))
     }
 }

@@ -5,3 +5,4 @@ pub mod http;
 pub mod link;
 pub mod peer;
 pub mod stdio;
+pub mod task;

@@ -2,6 +2,7 @@
 
 use crate::link::{Inbox, Link, Message, SendFault};
 use crate::peer::{self, Dest, Outbox, Source};
+use crate::task;
 use frame::{Frame, Line, LineBuf};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -23,8 +24,8 @@ impl StdioLink {
     pub fn open(stdin: OwnedFd, stdout: OwnedFd, max_line: usize, inbox: Rc<dyn Inbox>) -> io::Result<StdioLink> {
         let out = Outbox::new(Dest::from_fd(stdin)?, OUT_BOUND);
         let source = Source::from_fd(stdout)?;
-        let writer = tokio::task::spawn_local(Rc::clone(&out).writer());
-        let reader = tokio::task::spawn_local(read(source, max_line, inbox));
+        let writer = task::spawn("write to a server", Rc::clone(&out).writer());
+        let reader = task::spawn("read a server", read(source, max_line, inbox));
         Ok(StdioLink { out, tasks: [writer, reader] })
     }
 }

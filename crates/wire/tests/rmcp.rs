@@ -59,7 +59,7 @@ fn start(current: Arc<Mutex<Service>>) -> u16 {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 let current = current.clone();
-                tokio::task::spawn_local(async move {
+                wire::task::spawn("test", async move {
                     let answer = service_fn(|request| {
                         let service = current.lock().unwrap().clone();
                         async move { Ok::<_, std::convert::Infallible>(service.handle(request).await) }

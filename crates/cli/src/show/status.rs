@@ -5,7 +5,7 @@ use super::servers::{self, Fields};
 use super::table::{Cell, Column, Table};
 use super::when;
 use operator::visible::escape;
-use operator::words::{Attached, Status};
+use operator::words::{Attached, Relay, Status};
 
 /// The hub, its servers and the attached hosts.
 pub fn status(status: &Status, screen: &Screen) -> String {
@@ -23,6 +23,9 @@ pub fn status(status: &Status, screen: &Screen) -> String {
         (None, None) => fields.put("http", "off"),
     }
     fields.put("audit", &status.audit);
+    if status.relay.slow > 0 {
+        fields.put("relay", &slow(&status.relay));
+    }
     if !status.config_problems.is_empty() {
         let title = "The config on disk is not applied:";
         out.push_str(&format!("\n{}\n", screen.paint(Ink::Bad, title)));
@@ -41,6 +44,13 @@ pub fn status(status: &Status, screen: &Screen) -> String {
         _ => out.push_str(&hosts(&status.hosts, screen)),
     }
     out
+}
+
+fn slow(relay: &Relay) -> String {
+    let turns = if relay.slow == 1 { "turn" } else { "turns" };
+    let longest = relay.longest_us as f64 / 1e3;
+    let by = relay.longest.as_deref().unwrap_or_default();
+    format!("{} slow {turns}, the longest {longest:.1} ms: {by}", relay.slow)
 }
 
 fn heading(screen: &Screen, title: &str, many: usize) -> String {

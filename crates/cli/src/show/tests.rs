@@ -153,6 +153,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         servers: vec![hostile.clone()],
         hosts: vec![host],
         audit: HOSTILE.into(),
+        relay: Relay { slow: 1, longest_us: 1, longest: Some(HOSTILE.into()) },
     };
     let problem = ConfigProblem {
         file: HOSTILE.into(),
@@ -202,6 +203,7 @@ fn the_status_of_a_quiet_hub() {
         servers: vec![],
         hosts: vec![],
         audit: "ok".into(),
+        relay: Relay::default(),
     };
     let expect = "\
 ● callgate 0.1.0 up 10 min · pid 4711
@@ -229,12 +231,14 @@ Hosts
         config_problems: vec!["callgate.jsonc:3:5: mcpServers.x: unknown key".into()],
         servers: vec![Server { tools: 3, ..server("files", ServerState::Ready) }],
         hosts: vec![host],
+        relay: Relay { slow: 3, longest_us: 12_345, longest: Some("reload".into()) },
         ..hub
     };
     let expect = "\
 ● callgate 0.1.0 up 10 min · pid 4711
   http        refused: port 7 is taken by sshd
   audit       ok
+  relay       3 slow turns, the longest 12.3 ms: reload
 
 The config on disk is not applied:
   callgate.jsonc:3:5: mcpServers.x: unknown key

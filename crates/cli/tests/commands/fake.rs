@@ -3,7 +3,7 @@
 use control::{ControlParts, Door, Live, LogLines, LogOf, LogSource};
 use hub::config::Places;
 use hub::operate::{
-    CallView, Operation, OperatorHandle, Refusal, ReloadView, ServerDetail, ServerView, Status, ToolView,
+    CallView, Operation, OperatorHandle, Refusal, ReloadView, ServerDetail, ServerView, Slow, Status, ToolView,
 };
 use hub::tokens::Tokens;
 use operator::words::{Effect, Tail};
@@ -202,6 +202,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
                 servers: vec![server("shop").unwrap(), hostile()],
                 clients: vec![],
                 audit: "ok".into(),
+                slow: Slow::default(),
             })),
             Operation::Server(name, tell) => drop(tell.send(server(&name).map(|server| ServerDetail {
                 server,

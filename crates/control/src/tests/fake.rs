@@ -3,8 +3,8 @@
 use crate::{ControlParts, Door, Live, LogLines, LogOf, LogSource, serve};
 use hub::config::{Places, Platform};
 use hub::operate::{
-    CallView, Event, Operation, OperatorHandle, Refusal, ReloadView, ServerAction, ServerDetail, ServerView, Status,
-    ToolView,
+    CallView, Event, Operation, OperatorHandle, Refusal, ReloadView, ServerAction, ServerDetail, ServerView, Slow,
+    Status, ToolView,
 };
 use hub::tokens::Tokens;
 use operator::Client;
@@ -117,6 +117,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
                     servers: vec![server_view("shop"), server_view("notes")],
                     clients: vec![],
                     audit: "ok".into(),
+                    slow: Slow { turns: 2, longest_us: 1_500, longest: Some("server".into()) },
                 });
             }
             Operation::Server(name, tell) => {

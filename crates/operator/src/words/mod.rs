@@ -15,6 +15,6 @@ pub use event::Event;
 pub use log::{LogFilter, LogLine, ServerLogs, Tail};
 pub use raw::Raw;
 pub use server::{Server, ServerAdd, ServerDetail, ServerList, ServerName, ServerState, Transport};
-pub use status::{Attached, Nothing, Status, Stopping};
+pub use status::{Attached, Nothing, Relay, Status, Stopping};
 pub use token::{NewToken, Token, TokenList, TokenName, TokenRemoved};
 pub use tool::{CallOutcome, CallResult, Effect, Tool, ToolCall, ToolDetail, ToolFilter, ToolList, ToolName};

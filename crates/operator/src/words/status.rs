@@ -30,6 +30,20 @@ pub struct Status {
     pub hosts: Vec<Attached>,
     /// State of the audit log: `ok` or what is wrong.
     pub audit: String,
+    /// What the watchdog over the hub's main thread has seen. An older hub does not say.
+    #[serde(default)]
+    pub relay: Relay,
+}
+
+/// Turns that kept the hub's main thread for too long, and so everybody who is attached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Relay {
+    /// How many since the hub began.
+    pub slow: u64,
+    /// The longest of them in microseconds.
+    pub longest_us: u64,
+    /// What had it.
+    pub longest: Option<String>,
 }
 
 /// An attached host.

@@ -10,6 +10,7 @@ pub use tree::{Exit, Patience, Step, Stopped, Tree, stop_ladder};
 
 use crate::guard::words::{Ended, Force, Report, Request, Stage, Start};
 use crate::guard::{COMMAND, MARK};
+use crate::task;
 use link::Link;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -217,7 +218,7 @@ impl Inner {
         link.send(hello.encode().ok_or(LaunchFault::TooLong)?, Vec::new());
         self.run.replace(run);
         self.link.replace(Some(link.clone()));
-        let task = tokio::task::spawn_local(listen(Rc::downgrade(self), link.clone()));
+        let task = task::spawn("guard", listen(Rc::downgrade(self), link.clone()));
         self.task.replace(Some(task));
         Ok(link)
     }

@@ -131,7 +131,7 @@ fn a_start_nobody_waits_for_is_undone() {
         rustix::fs::mknodat(rustix::fs::CWD, fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let script = format!("exec 0<>/dev/zero; echo $$ > {fifo}; exec sleep 1000");
         let launcher = stage.launcher.clone();
-        let asked = tokio::task::spawn_local(async move { launcher.spawn(shell(&script)).await.map(drop) });
+        let asked = upstream::task::spawn("test", async move { launcher.spawn(shell(&script)).await.map(drop) });
         tokio::task::yield_now().await;
         asked.abort();
         let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path).unwrap());

@@ -191,7 +191,7 @@ fn fifty_at_once() {
         let starts = (0..50).map(|number| {
             let launcher = stage.launcher.clone();
             let script = format!("read line; echo {number} $line; exit {number}");
-            tokio::task::spawn_local(async move { launcher.spawn(shell(&script)).await.unwrap() })
+            upstream::task::spawn("test", async move { launcher.spawn(shell(&script)).await.unwrap() })
         });
         let starts: Vec<_> = starts.collect();
         for (number, start) in starts.into_iter().enumerate() {

@@ -9,6 +9,7 @@ use super::stream;
 use super::target::{PlainHttp, Target, TargetFault};
 use super::trouble::{Failure, FailureKind};
 use crate::link::{Link, Message, SendFault, SharedInbox};
+use crate::task;
 use frame::{Rope, Version, object, own_id};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use smallvec::SmallVec;
@@ -227,7 +228,7 @@ impl Link for HttpLink {
         core.tasks.borrow_mut().abort_all();
         core.traffic.take();
         let last = core.clone();
-        core.tasks.borrow_mut().spawn_local(async move {
+        task::spawn_in(&mut core.tasks.borrow_mut(), "end an HTTP session", async move {
             let _ = tokio::time::timeout(last.limits.close_time, last.end_session()).await;
             last.inbox.closed("the connection was closed");
         });
@@ -308,10 +309,10 @@ impl Core {
         }
     }
 
-    fn start(&self, task: impl Future<Output = ()> + 'static) -> AbortHandle {
+    fn start(&self, work: impl Future<Output = ()> + 'static) -> AbortHandle {
         let mut tasks = self.tasks.borrow_mut();
         while tasks.try_join_next().is_some() {}
-        tasks.spawn_local(task)
+        task::spawn_in(&mut tasks, "exchange with an HTTP server", work)
     }
 
     /// A message is dealt with: others may leave.

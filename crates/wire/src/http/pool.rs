@@ -4,6 +4,7 @@ use super::body::Pieces;
 use super::carrier::{Chunks, Outgoing, Payload, Reply};
 use super::target::{AddressFault, Target};
 use super::trouble::{Failure, FailureKind, unreachable};
+use crate::task;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Uri, header};
 use http_body::Body;
@@ -127,7 +128,7 @@ impl Pool {
         idle.push(Idle { connection, until: Instant::now() + idle_time });
         let mut reaper = self.reaper.borrow_mut();
         if reaper.as_ref().is_none_or(|reaper| reaper.0.is_finished()) {
-            *reaper = Some(Owned(tokio::task::spawn_local(reap(Rc::downgrade(self)))));
+            *reaper = Some(Owned(task::spawn("close idle connections", reap(Rc::downgrade(self)))));
         }
     }
 
@@ -144,7 +145,7 @@ impl Pool {
             .await
             .unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
             .map_err(|error| unreachable(&error))?;
-        let driver = tokio::task::spawn_local(async move {
+        let driver = task::spawn("connection to a server", async move {
             // Its fault reaches whoever uses the connection.
             let _ = connection.await;
         });

@@ -40,7 +40,7 @@ pub fn run<F: Future<Output = ()>>(bounds: Bounds, test: impl FnOnce(Rig) -> F) 
         let (stop, stopped) = oneshot::channel();
         let limits = Limits { max_body: MAX_BODY, comment_time: Duration::from_millis(100), ..Limits::default() };
         let served = door.clone();
-        let server = tokio::task::spawn_local(async move {
+        let server = wire::task::spawn("test", async move {
             served
                 .serve(listener, limits, async {
                     // A test that only ends drops the sender; it does not mean to stop.

@@ -7,6 +7,7 @@ mod pulse;
 
 pub use answer::{Answer, Callback, Events, Refused, Responder};
 
+use crate::task;
 use bytes::Bytes;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -173,7 +174,7 @@ impl Server {
             .header_read_timeout(None)
             .serve_connection(io, call);
         let closing = pulse.clone();
-        let task = self.tasks.spawn_local(async move {
+        let task = task::spawn_in(&mut self.tasks, "agent over HTTP", async move {
             let mut connection = std::pin::pin!(connection);
             let ended = std::future::poll_fn(|cx| {
                 if closing.wants_close(cx) {

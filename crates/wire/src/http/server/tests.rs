@@ -77,7 +77,7 @@ fn run<F: Future<Output = ()>>(limits: Limits, story: impl FnOnce(Rc<Bench>) -> 
             done: Rc::default(),
         });
         let (stop, done, script) = (bench.stop.clone(), bench.done.clone(), bench.script.clone());
-        let server = tokio::task::spawn_local(async move {
+        let server = crate::task::spawn("test", async move {
             serve(listener, limits, script, async move { stop.notified().await }).await;
             done.notify_one();
         });
