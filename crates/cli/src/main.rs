@@ -6,6 +6,7 @@ mod commands;
 mod serve;
 mod show;
 mod stdio;
+mod system;
 
 use args::Stdio;
 use std::process::ExitCode;
@@ -18,8 +19,8 @@ fn main() -> ExitCode {
             Ok(args) => stdio::run(args),
             Err(exit) => exit,
         },
-        Some("sample-server") => sample_server::run(),
-        Some("guard") => upstream::guard::run(),
+        Some("sample-server") => system::sample_server(),
+        Some("guard") => system::guard(),
         _ => commands::run(),
     }
 }
