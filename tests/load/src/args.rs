@@ -8,6 +8,7 @@ load calls|list [--calls N] [--in-flight K] [--tool NAME] [--arguments JSON] [--
 load start [--kill PID] [--expect TOOLS] --socket PATH -- COMMAND…   spawn a hub; until it answers, until all is listed
 load ready [--servers N] [--expect TOOLS] -- COMMAND…                spawn servers; until all is listed
 load idle [--seconds N] --pid [NAME=]PID…
+load relay COMMAND…                                                  copies between itself and a server
 load sample-server …
 PEER is --url URL [--token TOKEN], --socket PATH, or -- COMMAND…";
 
