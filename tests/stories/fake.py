@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A scripted MCP server for the stories: each tool is one way in which real servers misbehave.
 
-Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|exit|null] [--name NAME]
+Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|exit|null|late|deep|flood] [--name NAME]
                [--heavy N] [--tool ONLY]
 """
 import json
@@ -176,7 +176,7 @@ def call(id, params):
 
 
 def main():
-    modern = False
+    modern, lists = False, 0
     for line in sys.stdin.buffer:
         message = json.loads(line)
         method, id, params = message.get("method"), message.get("id"), message.get("params")
@@ -194,6 +194,10 @@ def main():
             else:
                 error(id, -32602 if DISCOVER == "invalid" else -32601, "unknown method")
         elif method == "initialize":
+            if FLAGS.get("--list") == "flood":
+                # More than any pipe and buffer between holds the answers to, before it reads on.
+                for n in range(100_000):
+                    OUT.write(b'{"jsonrpc":"2.0","id":"flood %d","method":"roots/list"}\n' % n)
             result(id, {"protocolVersion": params["protocolVersion"],
                         "capabilities": {"tools": {"listChanged": True}, "logging": {}},
                         "serverInfo": {"name": FLAGS.get("--name", "fake"), "version": "1"},
@@ -205,6 +209,15 @@ def main():
                 sys.exit(3)
             if FLAGS.get("--list") == "null":
                 result(id, {"tools": None})
+                continue
+            lists += 1
+            if FLAGS.get("--list") == "late" and lists == 1:
+                error(id, -32000, "not ready yet")
+                continue
+            if FLAGS.get("--list") == "deep":
+                deep = '{"name":"deep","inputSchema":{"type":"object","x":%s}}' % ("[" * 1000 + "]" * 1000)
+                entries = [json.dumps(tool("echo")), deep, json.dumps(tool("seen"))]
+                write('{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}\n' % (json.dumps(id), ",".join(entries)))
                 continue
             page = listed(params)
             if modern:

@@ -20,10 +20,12 @@ use std::time::{Duration, SystemTime};
 use store::Kept;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
-use upstream::{Parts, Server, Spec, State, Watcher, task};
+use upstream::{Parts, Server, Spec, State, Stopping, Watcher, task};
 
 /// How long a person's start or restart waits for its outcome.
 const ACTION: Duration = Duration::from_secs(60);
+/// How long the reading of remembered lists may hold up the word that all is open.
+const RECALL: Duration = Duration::from_secs(10);
 /// How long running calls may go on when the hub stops.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -81,6 +83,20 @@ impl Relay {
         &self.core
     }
 
+    /// Waits until all lists that were remembered can be shown; long ones are being read.
+    pub async fn recalled(&self) {
+        let deadline = Instant::now() + RECALL;
+        for backend in self.core.backends() {
+            loop {
+                let news = backend.news.notified();
+                let known = backend.server().is_some_and(|server| server.listing().is_some());
+                if !known || backend.is_listed() || timeout_at(deadline, news).await.is_err() {
+                    break;
+                }
+            }
+        }
+    }
+
     /// Takes over a config: servers whose entry is unchanged are not touched.
     fn apply(&self, prepared: Prepared) -> ReloadView {
         let Prepared { config: new, mut specs, .. } = prepared;
@@ -91,7 +107,12 @@ impl Relay {
             changes.removed.contains(&key) || touched.contains(&key)
         });
         for backend in gone {
-            retire(backend);
+            let why = match new.servers.get(&**backend.key()) {
+                None => Stopping::Removed,
+                Some(entry) if entry.disabled => Stopping::Disabled,
+                Some(_) => Stopping::Changed,
+            };
+            retire(backend, why);
         }
         let mut backends = Vec::new();
         for (key, server) in &new.servers {
@@ -267,7 +288,7 @@ impl Relay {
         let mut stops = tokio::task::JoinSet::new();
         for backend in self.core.backends() {
             if let Some(server) = backend.server().cloned() {
-                task::spawn_in(&mut stops, "stop a server", async move { server.retire().await });
+                task::spawn_in(&mut stops, "stop a server", async move { server.retire(Stopping::HubStops).await });
             }
         }
         while stops.join_next().await.is_some() {}
@@ -277,10 +298,10 @@ impl Relay {
     }
 }
 
-fn retire(backend: Rc<Backend>) {
+fn retire(backend: Rc<Backend>, why: Stopping) {
     task::spawn("stop a server", async move {
         if let Some(server) = backend.server() {
-            server.retire().await;
+            server.retire(why).await;
         }
         backend.clear();
     });
@@ -320,7 +341,7 @@ async fn act(backend: &Rc<Backend>, action: ServerAction) -> Result<ServerView, 
         }
     };
     if matches!(action, ServerAction::Stop | ServerAction::Restart) {
-        server.halt();
+        server.halt(if action == ServerAction::Stop { Stopping::Halt } else { Stopping::Restart });
         settled(|state| matches!(state, State::Halted | State::Unusable), None).await;
     }
     if matches!(action, ServerAction::Start | ServerAction::Restart) {
