@@ -1,6 +1,7 @@
 //! What the stories are told with: homes of their own, the built binary, raw clients over pipes and sockets.
 //! Every wait has a limit; nothing sleeps to synchronise.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a story that cannot go on ends")]
 
 mod client;

@@ -4,23 +4,38 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeMap;
 
 /// Crate → crates of ours it may use. Dependencies point down only.
-const LINES: [(&str, &[&str]); 12] = [
+const LINES: [(&str, &[&str]); 13] = [
     ("contract", &[]),
+    ("named-pipe", &[]),
     ("frame", &[]),
     ("policy", &["contract"]),
     ("store", &["contract", "policy"]),
-    ("wire", &["contract", "frame"]),
-    ("upstream", &["contract", "frame", "policy", "wire"]),
+    ("wire", &["contract", "frame", "named-pipe"]),
+    ("upstream", &["contract", "frame", "named-pipe", "policy", "wire"]),
     ("hub", &["contract", "frame", "policy", "store", "upstream"]),
-    ("endpoint", &["contract", "frame", "hub", "wire"]),
-    ("operator", &["contract", "policy"]),
-    ("control", &["contract", "hub", "operator"]),
+    ("endpoint", &["contract", "frame", "hub", "named-pipe", "wire"]),
+    ("operator", &["contract", "named-pipe", "policy"]),
+    ("control", &["contract", "hub", "named-pipe", "operator"]),
     ("sample-server", &["frame"]),
-    ("cli", &["contract", "control", "endpoint", "frame", "hub", "operator", "sample-server", "store", "upstream"]),
+    (
+        "cli",
+        &[
+            "contract",
+            "control",
+            "endpoint",
+            "frame",
+            "hub",
+            "named-pipe",
+            "operator",
+            "sample-server",
+            "store",
+            "upstream",
+        ],
+    ),
 ];
 
 /// Dependency → the only crates that may name it.
-const ALONE: [(&str, &[&str]); 9] = [
+const ALONE: [(&str, &[&str]); 12] = [
     ("jsonschema", &["contract"]),
     ("sha2", &["contract", "store"]),
     ("rusqlite", &["store"]),
@@ -30,6 +45,9 @@ const ALONE: [(&str, &[&str]); 9] = [
     ("clap", &["cli"]),
     ("ts-rs", &["operator"]),
     ("rmcp", &[]),
+    ("interprocess", &["named-pipe"]),
+    ("process-wrap", &["upstream"]),
+    ("win32job", &["upstream"]),
 ];
 
 #[test]

@@ -2,19 +2,34 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a story that cannot go on ends")]
 
+#[cfg(unix)]
 mod attach;
+#[cfg(unix)]
 mod calls;
+#[cfg(unix)]
 mod cases;
+#[cfg(unix)]
 mod catalog;
+#[cfg(unix)]
 mod crash;
+#[cfg(unix)]
 mod eras;
+#[cfg(unix)]
 mod fake;
+#[cfg(unix)]
 mod framing;
+#[cfg(unix)]
 mod http_door;
+#[cfg(unix)]
 mod http_up;
+#[cfg(unix)]
 mod isolation;
 mod layers;
+#[cfg(unix)]
 mod manage;
+#[cfg(unix)]
 mod order;
+#[cfg(unix)]
 mod secrets;
+#[cfg(unix)]
 mod single;

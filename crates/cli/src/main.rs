@@ -6,6 +6,7 @@ mod commands;
 mod serve;
 mod show;
 mod stdio;
+mod system;
 
 use args::Stdio;
 use clap::Parser;
@@ -16,8 +17,8 @@ fn main() -> ExitCode {
     match verb.as_deref().and_then(std::ffi::OsStr::to_str) {
         // The adapter's arguments alone: the whole command tree costs more than the adapter has time for.
         Some("stdio") => stdio::run(Stdio::parse_from(std::env::args_os().skip(1))),
-        Some("sample-server") => sample_server::run(),
-        Some("guard") => upstream::guard::run(),
+        Some("sample-server") => system::sample_server(),
+        Some("guard") => system::guard(),
         _ => commands::run(),
     }
 }

@@ -7,8 +7,10 @@ mod lock;
 mod logs;
 
 use crate::args::{Globals, Serve};
+use crate::system;
 use contract::Hash;
 use endpoint::http::{self as door, HttpDoor};
+use endpoint::socket::Listener;
 use hub::config::{Hub, PlaceError, Places, ReadError};
 use hub::operate::OperatorHandle;
 use hub::prepared::{Prepared, prepare};
@@ -19,15 +21,13 @@ use lock::Lock;
 use std::error::Error;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Job, Opened, Store, StoreFault};
-use tokio::net::{TcpListener, UnixListener};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::LocalSet;
 use upstream::launch::{Launcher, Patience};
@@ -65,18 +65,16 @@ enum Fault {
     Launch(#[from] upstream::launch::LaunchFault),
 }
 
-fn system(what: &str) -> impl FnOnce(io::Error) -> Fault {
+fn failed(what: &str) -> impl FnOnce(io::Error) -> Fault {
     let what = what.to_owned();
     move |error| Fault::System(what, error)
 }
 
 /// Runs the hub until it is stopped.
 pub fn run(args: &Serve, globals: &Globals) -> ExitCode {
-    // Everything this process makes is its user's alone.
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    system::keep_private();
     if args.detached {
-        // Refused only to a leader of a group, who has a session of his own already.
-        let _ = rustix::process::setsid();
+        system::leave_session();
     }
     let served =
         Places::here(globals.config.as_deref()).map_err(Fault::from).and_then(|places| serve(&places, args, globals));
@@ -109,9 +107,9 @@ fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> 
     places.create()?;
     let lock = Lock::take(&places.lock())?;
     documents::remove(&places.run.join("stopped"));
-    let server_logs = Logs::open(&places.logs()).map_err(system("the logs cannot be written"))?;
+    let server_logs = Logs::open(&places.logs()).map_err(failed("the logs cannot be written"))?;
     let hub_log = logs::begin(server_logs.hub());
-    hub::config::prepare(places).map_err(system("the default config cannot be written"))?;
+    hub::config::prepare(places).map_err(failed("the default config cannot be written"))?;
     let prepared = prepare(&places.config, &places.home)?;
     for warning in &prepared.warnings {
         tracing::warn!(%warning, "config");
@@ -120,7 +118,7 @@ fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> 
         .enable_all()
         .max_blocking_threads(4)
         .build()
-        .map_err(system("no runtime could be made"))?;
+        .map_err(failed("no runtime could be made"))?;
     let local = LocalSet::new();
     let outcome = runtime.block_on(local.run_until(relay(places, args, globals, prepared, server_logs)));
     documents::remove(&places.endpoint());
@@ -144,7 +142,7 @@ async fn relay(
     for call in &recovered {
         tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
     }
-    let binary = std::env::current_exe().map_err(system("the own binary cannot be found"))?;
+    let binary = std::env::current_exe().map_err(failed("the own binary cannot be found"))?;
     // The running file itself, also where an upgrade has put another one in its place.
     let image = Path::new("/proc/self/exe");
     let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state)?;
@@ -157,7 +155,7 @@ async fn relay(
         Patience::default(),
     );
 
-    let token = documents::token(&places.token()).map_err(system("the token file cannot be written"))?;
+    let token = documents::token(&places.token()).map_err(failed("the token file cannot be written"))?;
     let settings = prepared.config.hub;
     let bound = bind(&settings, args.port, &kept.settings).await;
     let http = match &bound {
@@ -188,9 +186,7 @@ async fn relay(
 
     let agent_socket = places.agent_socket();
     documents::remove(&agent_socket);
-    let listener = UnixListener::bind(&agent_socket).map_err(system("agent.sock cannot be made"))?;
-    std::fs::set_permissions(&agent_socket, std::fs::Permissions::from_mode(0o600))
-        .map_err(system("agent.sock cannot be made private"))?;
+    let listener = Listener::open(&agent_socket).map_err(failed("agent.sock cannot be made"))?;
 
     let book = Arc::new(Tokens::open(&places.state.join("tokens.json"))?);
     let mut valid = book.valid();
@@ -215,9 +211,9 @@ async fn relay(
     }
     let handle = OperatorHandle::new(operations, events);
     let desk = desk::start(places, handle.clone(), Arc::new(logs::Reading::new(server_logs, &places.logs())), book)
-        .map_err(system("the person's door cannot be opened"))?;
+        .map_err(failed("the person's door cannot be opened"))?;
 
-    documents::announce(places, &binary, http.as_ref().ok()).map_err(system("endpoint.json cannot be written"))?;
+    documents::announce(places, &binary, http.as_ref().ok()).map_err(failed("endpoint.json cannot be written"))?;
     ready(places, globals, http.as_ref());
 
     let listening = async {
@@ -229,7 +225,7 @@ async fn relay(
         tokio::select! {
             () = relay.operate(operated) => documents::mark_stopped(places),
             () = listening => tracing::error!("the committer is gone"),
-            () = told_to_stop() => {}
+            () = system::told_to_stop() => {}
         }
     };
     task::watched("person's door and the committer's word", running).await;
@@ -274,16 +270,6 @@ fn known(default: &str, named: &[(String, Hash)]) -> door::Tokens {
 async fn ended(mut end: watch::Receiver<bool>) {
     // A sender that is gone has ended too.
     let _ = end.wait_for(|ended| *ended).await;
-}
-
-async fn told_to_stop() {
-    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
 }
 
 /// The listener for HTTP hosts and its port; None where HTTP is off; a problem where the port is taken.

@@ -8,7 +8,6 @@ use crate::args::Stdio;
 use endpoint::socket::Attach;
 use hub::config::Places;
 use pump::{End, Pump};
-use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -41,8 +40,7 @@ pub fn run(options: Stdio) -> ExitCode {
         initialize: None,
         level: None,
     };
-    let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
-    match Pump::new(&places, attach, launched).run(stdin.as_fd(), stdout.as_fd()) {
+    match Pump::new(&places, attach, launched).run() {
         Ok(End::HostLeft) => ExitCode::SUCCESS,
         Ok(End::Refused(why)) => {
             complain(&why);

@@ -1,15 +1,14 @@
 //! Lets connections in: only of our own user, bounded in number, each in a task that this future owns.
 
 use crate::routes::{self, Stopping};
+use crate::socket::Stream;
 use crate::{ControlParts, Door};
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use rustix::process::geteuid;
 use std::pin::pin;
 use std::time::Duration;
-use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -24,7 +23,7 @@ const BREATH: Duration = Duration::from_millis(50);
 
 /// Serves the operations until `end` comes; then streams are ended, answers under way are given [`FAREWELL`], and the
 /// socket's file is removed. Needs a tokio runtime with I/O and time; spawns only tasks that die with this future.
-pub async fn serve(door: Door, parts: ControlParts, end: impl Future<Output = ()>) {
+pub async fn serve(mut door: Door, parts: ControlParts, end: impl Future<Output = ()>) {
     let (ending, stopping) = watch::channel(false);
     let router = routes::router(parts, Stopping(stopping.clone()));
     let mut connections = JoinSet::new();
@@ -34,11 +33,11 @@ pub async fn serve(door: Door, parts: ControlParts, end: impl Future<Output = ()
             biased;
             () = &mut end => break,
             Some(_) = connections.join_next() => {}
-            stream = door.listener().accept(), if connections.len() < MOST_CONNECTIONS => match stream {
-                Ok((stream, _)) if is_ours(&stream) => {
+            stream = door.accept(), if connections.len() < MOST_CONNECTIONS => match stream {
+                Ok(Some(stream)) => {
                     connections.spawn(connection(stream, router.clone(), stopping.clone()));
                 }
-                Ok(_) => {}
+                Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(%error, "operator.sock: no connection");
                     tokio::time::sleep(BREATH).await;
@@ -54,22 +53,7 @@ pub async fn serve(door: Door, parts: ControlParts, end: impl Future<Output = ()
     }
 }
 
-/// The folder and the mode of the socket keep others out already; this holds even if somebody has loosened them.
-fn is_ours(stream: &UnixStream) -> bool {
-    match stream.peer_cred() {
-        Ok(peer) if peer.uid() == geteuid().as_raw() => true,
-        Ok(peer) => {
-            tracing::warn!(uid = peer.uid(), pid = peer.pid(), "operator.sock: refused another user");
-            false
-        }
-        Err(error) => {
-            tracing::warn!(%error, "operator.sock: refused a connection of an unknown user");
-            false
-        }
-    }
-}
-
-async fn connection(stream: UnixStream, router: Router, mut stopping: watch::Receiver<bool>) {
+async fn connection(stream: Stream, router: Router, mut stopping: watch::Receiver<bool>) {
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)

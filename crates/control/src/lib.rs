@@ -7,10 +7,14 @@ mod logs;
 mod operations;
 mod problems;
 mod routes;
+#[cfg(unix)]
+mod socket;
+#[cfg(windows)]
+#[path = "socket_windows.rs"]
 mod socket;
 mod views;
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 
 pub use accept::serve;

@@ -1,10 +1,14 @@
 //! The socket in the run folder: it appears under its name complete, with mode 0600, or not at all.
 
+use rustix::process::geteuid;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
+
+/// A connection.
+pub(crate) type Stream = UnixStream;
 
 /// A listening socket; its file goes when this is dropped.
 #[derive(Debug)]
@@ -30,9 +34,10 @@ impl Door {
         Ok(Door { listener, path: path.into(), inode })
     }
 
-    /// The listener.
-    pub(crate) fn listener(&self) -> &UnixListener {
-        &self.listener
+    /// The next connection; `None` if it is of another user.
+    pub(crate) async fn accept(&mut self) -> io::Result<Option<Stream>> {
+        let (stream, _) = self.listener.accept().await?;
+        Ok(is_ours(&stream).then_some(stream))
     }
 }
 
@@ -41,6 +46,21 @@ impl Drop for Door {
         // Another hub may have put its own there since.
         if fs::symlink_metadata(&self.path).is_ok_and(|meta| meta.ino() == self.inode) {
             let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The folder and the mode of the socket keep others out already; this holds even if somebody has loosened them.
+fn is_ours(stream: &Stream) -> bool {
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == geteuid().as_raw() => true,
+        Ok(peer) => {
+            tracing::warn!(uid = peer.uid(), pid = peer.pid(), "operator.sock: refused another user");
+            false
+        }
+        Err(error) => {
+            tracing::warn!(%error, "operator.sock: refused a connection of an unknown user");
+            false
         }
     }
 }

@@ -1,21 +1,28 @@
-//! The door for agents on a Unix socket: newline-delimited JSON-RPC, both eras, one client per connection. The stdio
+//! The door for agents on a local socket: newline-delimited JSON-RPC, both eras, one client per connection. The stdio
 //! adapter comes through here too, with an attach line first. Never holds more than the agents' handle.
 
 mod attach;
 mod batch;
 mod conn;
 mod reply;
+#[cfg(unix)]
+#[path = "socket/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "socket/windows.rs"]
+mod system;
 
 pub use attach::{Attach, Attached, Hello};
+pub use system::Listener;
 
 use conn::Conn;
 use frame::LineBuf;
 use hub::agent::AgentHandle;
 use std::io;
 use std::rc::Rc;
-use tokio::net::{UnixListener, UnixStream};
+use system::Stream;
 use tokio::task::JoinSet;
-use wire::peer::{self, Dest, Outbox, Source};
+use wire::peer::{self, Outbox, Source};
 use wire::task;
 
 /// Longest message of a client in bytes.
@@ -27,14 +34,13 @@ const MAX_CLIENTS: usize = 512;
 
 /// Serves clients for ever; must run inside a `LocalSet` on the relay thread. Ends when it is dropped, and every
 /// connection with it.
-pub async fn serve(listener: UnixListener, agents: AgentHandle) {
-    let own = rustix::process::geteuid().as_raw();
+pub async fn serve(mut listener: Listener, agents: AgentHandle) {
     let mut clients: JoinSet<()> = JoinSet::new();
     task::spawn_in(&mut clients, "flush", peer::flusher());
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if clients.len() < MAX_CLIENTS && is_own(&stream, own) => {
+                Ok(Some(stream)) if clients.len() < MAX_CLIENTS => {
                     task::spawn_in(&mut clients, "agent on the socket", client(stream, agents.clone()));
                 }
                 Ok(_) => {}
@@ -52,15 +58,10 @@ pub async fn serve(listener: UnixListener, agents: AgentHandle) {
     }
 }
 
-/// The socket's folder and mode keep other users out; this keeps them out where both fail.
-fn is_own(stream: &UnixStream, own: u32) -> bool {
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
-}
-
-async fn client(stream: UnixStream, agents: AgentHandle) {
-    let stream = Rc::new(stream);
-    let out = Outbox::new(Dest::Socket(Rc::clone(&stream)), OUT_BOUND);
-    if let Err(error) = converse(&Source::Socket(stream), out, agents).await {
+async fn client(stream: Stream, agents: AgentHandle) {
+    let (source, dest) = system::both(stream);
+    let out = Outbox::new(dest, OUT_BOUND);
+    if let Err(error) = converse(&source, out, agents).await {
         tracing::debug!(%error, "a client's connection broke");
     }
 }

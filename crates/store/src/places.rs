@@ -52,6 +52,7 @@ fn check_owner(path: &Path, found: &Metadata) -> Result<(), StoreFault> {
 
 /// Options that neither follow a link nor give others a look.
 pub(crate) fn private_options() -> OpenOptions {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "only the mode changes it"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {

@@ -8,12 +8,12 @@ use crate::session::Session;
 use crate::spec::{PortOwner, Transport};
 use crate::wired::{End, List};
 use std::cell::RefCell;
-use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 use wire::http::NEEDS_SIGN_IN;
+use wire::pipe::Outgoing;
 
 /// An uptime that forgives earlier failures.
 const SUSTAINED: Duration = Duration::from_secs(60);
@@ -29,7 +29,7 @@ pub(crate) struct Live {
     pub session: Rc<Session>,
     pub tree: Option<Tree>,
     /// Of a program that speaks elsewhere: kept open, because its end is how it is told to leave.
-    pub stdin: RefCell<Option<OwnedFd>>,
+    pub stdin: RefCell<Option<Outgoing>>,
 }
 
 impl Live {

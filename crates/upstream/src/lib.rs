@@ -10,15 +10,16 @@ mod handshake;
 mod heard;
 #[cfg(unix)]
 pub mod launch;
+#[cfg(windows)]
+#[path = "launch/windows.rs"]
+pub mod launch;
 mod listing;
-#[cfg(unix)]
 pub mod logs;
 mod mirror;
 mod open;
 mod own;
 mod parts;
 mod port;
-#[cfg(unix)]
 pub mod search_path;
 mod server;
 mod session;

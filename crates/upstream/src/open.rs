@@ -10,11 +10,11 @@ use crate::spec::{Process, Transport};
 use crate::wired::{Ear, Wired};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use tokio::time::Instant;
 use wire::http::{HttpLimits, HttpLink, PlainHttp};
 use wire::link::Inbox;
+use wire::pipe::{Incoming, Outgoing};
 use wire::stdio::StdioLink;
 
 /// Starts what is to be started; what comes back can be spoken with.
@@ -47,8 +47,8 @@ pub(crate) async fn open(server: &Rc<Server>, deadline: Instant) -> Result<Live,
 }
 
 struct Pipes {
-    stdin: OwnedFd,
-    stdout: OwnedFd,
+    stdin: Outgoing,
+    stdout: Incoming,
 }
 
 async fn launch(server: &Server, live: &mut Live, process: &Process) -> Result<Pipes, Fault> {

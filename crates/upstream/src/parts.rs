@@ -8,12 +8,12 @@ use crate::spec::Process;
 use crate::task;
 use std::error::Error;
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wire::pipe::Incoming;
 
 /// Servers that may start at the same moment: starting fifty at once is not an option on a laptop.
 const STARTS: usize = 8;
@@ -79,7 +79,7 @@ impl Parts {
     }
 
     /// Empties a server's stderr into its log from now on.
-    pub(crate) fn drain(&self, name: &str, stderr: OwnedFd) {
+    pub(crate) fn drain(&self, name: &str, stderr: Incoming) {
         let log = self.logs.server(name);
         if let Err(error) = log.drain(stderr) {
             log.say(&format!("its stderr cannot be read: {error}"));
@@ -87,7 +87,7 @@ impl Parts {
     }
 
     /// Empties a server's stdout into its log from now on, where it carries no protocol.
-    pub(crate) fn drain_stdout(&self, name: &str, stdout: OwnedFd) {
+    pub(crate) fn drain_stdout(&self, name: &str, stdout: Incoming) {
         let log = self.logs.server(name);
         if let Err(error) = log.drain_stdout(stdout) {
             log.say(&format!("its stdout cannot be read: {error}"));

@@ -4,5 +4,6 @@ pub mod era;
 pub mod http;
 pub mod link;
 pub mod peer;
+pub mod pipe;
 pub mod stdio;
 pub mod task;

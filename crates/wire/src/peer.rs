@@ -1,15 +1,24 @@
 //! The far end of a line-based connection: bounded out-buffer, writes that never block, lines read in bulk.
 //! The task that has a message writes it; what the pipe refuses waits here for the peer's own writer.
 
+#[cfg(windows)]
+mod windows;
+
+#[cfg(windows)]
+pub use windows::{Dest, Source, both};
+
 use crate::link::SendFault;
 use bytes::{Bytes, BytesMut};
 use frame::{Line, LineBuf, Sink};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
+#[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+#[cfg(unix)]
 use tokio::net::UnixStream;
+#[cfg(unix)]
 use tokio::net::unix::pipe;
 use tokio::sync::Notify;
 
@@ -23,6 +32,7 @@ const TURN: usize = 16;
 const LINES: usize = 64;
 
 /// Where bytes come from.
+#[cfg(unix)]
 #[derive(Debug)]
 pub enum Source {
     /// A pipe's reading end.
@@ -32,6 +42,7 @@ pub enum Source {
 }
 
 /// Where bytes go.
+#[cfg(unix)]
 #[derive(Debug)]
 pub enum Dest {
     /// A pipe's writing end.
@@ -40,6 +51,7 @@ pub enum Dest {
     Socket(Rc<UnixStream>),
 }
 
+#[cfg(unix)]
 impl Source {
     /// Takes a nonblocking pipe end or connected Unix socket.
     pub fn from_fd(fd: OwnedFd) -> io::Result<Source> {
@@ -62,6 +74,7 @@ impl Source {
     }
 }
 
+#[cfg(unix)]
 impl Dest {
     /// Takes a nonblocking pipe end or connected Unix socket.
     pub fn from_fd(fd: OwnedFd) -> io::Result<Dest> {
@@ -84,11 +97,13 @@ impl Dest {
     }
 }
 
+#[cfg(unix)]
 enum Plug {
     Pipe,
     Socket,
 }
 
+#[cfg(unix)]
 fn kind(fd: &OwnedFd) -> io::Result<Plug> {
     let mode = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode);
     match mode {
@@ -98,6 +113,7 @@ fn kind(fd: &OwnedFd) -> io::Result<Plug> {
     }
 }
 
+#[cfg(unix)]
 fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
     let socket = std::os::unix::net::UnixStream::from(fd);
     socket.set_nonblocking(true)?;
@@ -341,7 +357,7 @@ pub async fn read_lines(source: &Source, buf: &mut LineBuf, mut on_line: impl Fn
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used)]
 

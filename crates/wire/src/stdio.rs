@@ -2,10 +2,10 @@
 
 use crate::link::{Inbox, Link, Message, SendFault};
 use crate::peer::{self, Dest, Outbox, Source};
+use crate::pipe::{Incoming, Outgoing};
 use crate::task;
 use frame::{Frame, Line, LineBuf};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use tokio::task::JoinHandle;
 
@@ -21,7 +21,7 @@ pub struct StdioLink {
 impl StdioLink {
     /// Takes over the hub's ends of a child's stdin and stdout; must be called inside a `LocalSet`.
     /// Lines from the server may be `max_line` bytes long.
-    pub fn open(stdin: OwnedFd, stdout: OwnedFd, max_line: usize, inbox: Rc<dyn Inbox>) -> io::Result<StdioLink> {
+    pub fn open(stdin: Outgoing, stdout: Incoming, max_line: usize, inbox: Rc<dyn Inbox>) -> io::Result<StdioLink> {
         let out = Outbox::new(Dest::from_fd(stdin)?, OUT_BOUND);
         let source = Source::from_fd(stdout)?;
         let writer = task::spawn("write to a server", Rc::clone(&out).writer());

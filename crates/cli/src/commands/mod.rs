@@ -44,8 +44,8 @@ pub fn run() -> ExitCode {
         Some(Command::Serve(args)) => return serve::run(&args, &globals),
         // `main` has seen to these when they stand first; after a global option they come here.
         Some(Command::Stdio(args)) => return stdio::run(args),
-        Some(Command::Guard) => return upstream::guard::run(),
-        Some(Command::SampleServer) => return sample_server::run(),
+        Some(Command::Guard) => return crate::system::guard(),
+        Some(Command::SampleServer) => return crate::system::sample_server(),
         Some(command) => act(command, &globals, &out),
     };
     match done {

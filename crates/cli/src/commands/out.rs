@@ -78,10 +78,9 @@ fn unset(name: &str) -> bool {
 }
 
 fn terminal_width() -> Option<usize> {
-    let stdout = io::stdout();
-    if !stdout.is_terminal() {
+    if !io::stdout().is_terminal() {
         return None;
     }
-    let size = rustix::termios::tcgetwinsize(&stdout).map_or(0, |size| usize::from(size.ws_col));
+    let size = crate::system::columns();
     Some(if size == 0 { 80 } else { size })
 }

@@ -1,17 +1,16 @@
 //! The small files a running hub leaves for others: endpoint.json, hub.json, the token, a first config.
 
 use super::folder;
+use crate::system;
 use hub::config::Places;
-use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Writes a file of the user's own whole or not at all.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let fresh = path.with_extension("new");
     remove(&fresh);
-    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&fresh)?;
+    let mut file = system::private_file().create_new(true).write(true).open(&fresh)?;
     file.write_all(text.as_bytes())?;
     drop(file);
     std::fs::rename(&fresh, path)

@@ -1,23 +1,27 @@
-//! The adapter's one loop around poll(2): copies lines between a host and a hub, remembers what is open, and carries
-//! the host over to another hub. Nothing but MCP goes to stdout.
+//! The adapter: copies lines between a host and a hub, remembers what is open, and carries the host over to another
+//! hub. How bytes are waited for is the system's own file. Nothing but MCP goes to stdout.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 use super::start;
 use bytes::{Bytes, BytesMut};
 use endpoint::socket::{Attach, Hello};
 use frame::{Line, LineBuf, object};
 use hub::config::Places;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::io::{self, Write};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Longest message in bytes; the hub's own limit refuses it with an answer, so ours is wider.
 const MAX_LINE: usize = 64 << 20;
-/// Bytes that may wait for one side before the other one is no longer read.
-const BACKLOG: usize = 4 << 20;
 /// Longest wait between two looks for a hub that has gone.
 const LONGEST_LOOK: Duration = Duration::from_secs(5);
 
@@ -33,7 +37,7 @@ pub struct Pump<'a> {
     places: &'a Places,
     attach: Attach,
     launched: SystemTime,
-    hub: Option<UnixStream>,
+    hub: Option<system::Hub>,
     from_host: LineBuf,
     from_hub: LineBuf,
     to_host: BytesMut,
@@ -44,7 +48,7 @@ pub struct Pump<'a> {
     greeted: bool,
     look_at: Option<Instant>,
     look_wait: Duration,
-    chunk: Box<[u8]>,
+    ears: system::Ears,
 }
 
 /// Why the adapter ends.
@@ -54,12 +58,6 @@ pub enum End {
     HostLeft,
     /// The hub does not let us in.
     Refused(String),
-}
-
-enum Read {
-    Some(usize),
-    Nothing,
-    End,
 }
 
 impl<'a> Pump<'a> {
@@ -79,103 +77,12 @@ impl<'a> Pump<'a> {
             greeted: false,
             look_at: None,
             look_wait: Duration::from_millis(50),
-            chunk: vec![0; 256 * 1024].into_boxed_slice(),
+            ears: system::Ears::new(),
         }
     }
 
-    /// Copies until the host leaves. The hub is looked for at once, but nothing depends on it before the first message.
-    pub fn run(&mut self, host_in: BorrowedFd<'_>, host_out: BorrowedFd<'_>) -> io::Result<End> {
-        quiet(host_in);
-        quiet(host_out);
-        loop {
-            let closed = self.wait(host_in, host_out)?;
-            if let Some(end) = closed {
-                return Ok(end);
-            }
-        }
-    }
-
-    fn wait(&mut self, host_in: BorrowedFd<'_>, host_out: BorrowedFd<'_>) -> io::Result<Option<End>> {
-        let hub = self.hub.take();
-        let mut fds = Vec::with_capacity(4);
-        let wants = |wanted: bool, flag| if wanted { flag } else { PollFlags::empty() };
-        fds.push(PollFd::from_borrowed_fd(host_in, wants(self.to_hub.len() < BACKLOG, PollFlags::IN)));
-        fds.push(PollFd::from_borrowed_fd(host_out, wants(!self.to_host.is_empty(), PollFlags::OUT)));
-        if let Some(hub) = &hub {
-            let reads = wants(self.to_host.len() < BACKLOG, PollFlags::IN);
-            let writes = wants(!self.to_hub.is_empty(), PollFlags::OUT);
-            fds.push(PollFd::new(hub, reads | writes));
-        }
-        let timeout = self.look_at.map(|at| at.saturating_duration_since(Instant::now()));
-        let timeout = timeout.and_then(|wait| Timespec::try_from(wait).ok());
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let heard: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
-        drop(fds);
-        self.hub = hub;
-        if heard[1].intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
-            return Ok(Some(End::HostLeft));
-        }
-        if heard.get(2).is_some_and(|flags| !flags.is_empty())
-            && let Some(refused) = self.hear_hub()
-        {
-            return Ok(Some(End::Refused(refused)));
-        }
-        if !heard[0].is_empty() && !self.hear_host(host_in)? {
-            self.settle(host_out)?;
-            return Ok(Some(End::HostLeft));
-        }
-        if self.look_at.is_some_and(|at| at <= Instant::now()) {
-            self.look();
-        }
-        self.say_hub();
-        if write_some(host_out, &mut self.to_host).is_err() {
-            return Ok(Some(End::HostLeft));
-        }
-        Ok(None)
-    }
-
-    /// What a host that has closed its side may still read.
-    fn settle(&mut self, host_out: BorrowedFd<'_>) -> io::Result<()> {
-        // It may have piped its requests in and now waits for the answers: they are read until none is open.
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !(self.open.is_empty() && self.to_host.is_empty()) && Instant::now() < deadline {
-            self.say_hub();
-            let Some(hub) = self.hub.take() else {
-                // What the loss of the hub made of the open ones.
-                let _ = write_some(host_out, &mut self.to_host);
-                break;
-            };
-            let waits = if self.to_host.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-            let hub_waits = if self.to_hub.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
-            let mut fds = [PollFd::new(&hub, hub_waits), PollFd::from_borrowed_fd(host_out, waits)];
-            let second = Timespec { tv_sec: 1, tv_nsec: 0 };
-            let _ = poll(&mut fds, Some(&second));
-            let heard = [fds[0].revents(), fds[1].revents()];
-            self.hub = Some(hub);
-            if heard[1].intersects(PollFlags::ERR | PollFlags::HUP) {
-                break;
-            }
-            if !heard[0].is_empty() && self.hear_hub().is_some() {
-                break;
-            }
-            if write_some(host_out, &mut self.to_host).is_err() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// False: the host has closed its side.
-    fn hear_host(&mut self, host_in: BorrowedFd<'_>) -> io::Result<bool> {
-        match read_some(host_in, &mut self.chunk) {
-            Ok(Read::Some(length)) => self.from_host.spare(length).extend_from_slice(&self.chunk[..length]),
-            Ok(Read::Nothing) => return Ok(true),
-            Ok(Read::End) => return Ok(false),
-            Err(error) => return Err(error),
-        }
+    /// What the host has said, as far as it is whole.
+    fn host_lines(&mut self) {
         while let Some(line) = self.from_host.next_line() {
             match line {
                 Line::Whole(text) => self.host_said(&text),
@@ -186,7 +93,29 @@ impl<'a> Pump<'a> {
                 }
             }
         }
-        Ok(true)
+    }
+
+    /// What the hub has said, as far as it is whole. Some: why it does not let us in.
+    fn hub_lines(&mut self) -> Option<String> {
+        while let Some(line) = self.from_hub.next_line() {
+            let Line::Whole(text) = line else { continue };
+            if !self.greeted {
+                self.greeted = true;
+                let hello: Result<Hello<endpoint::socket::Attached>, _> = serde_json::from_slice(&text);
+                if let Ok(Hello { callgate: attached }) = hello {
+                    if attached.refused.is_some() {
+                        return attached.refused;
+                    }
+                    continue;
+                }
+            }
+            if let Some(id) = answered(&text) {
+                self.open.remove(&id);
+            }
+            self.to_host.extend_from_slice(&text);
+            self.to_host.extend_from_slice(b"\n");
+        }
+        None
     }
 
     fn host_said(&mut self, text: &Bytes) {
@@ -224,10 +153,8 @@ impl<'a> Pump<'a> {
     }
 
     /// Greets a hub: who we are, and what the host had said to the one before.
-    fn adopt(&mut self, stream: UnixStream, is_first: bool) {
-        if stream.set_nonblocking(true).is_err() {
-            return;
-        }
+    fn adopt(&mut self, stream: start::Stream, is_first: bool) {
+        let Ok(hub) = self.ears.listen(stream) else { return };
         self.attach.initialize = None;
         self.attach.level = None;
         if !is_first {
@@ -243,7 +170,7 @@ impl<'a> Pump<'a> {
             self.to_hub.extend_from_slice(&line);
             self.to_hub.extend_from_slice(b"\n");
         }
-        self.hub = Some(stream);
+        self.hub = Some(hub);
         self.look_at = None;
         self.look_wait = Duration::from_millis(50);
     }
@@ -263,38 +190,6 @@ impl<'a> Pump<'a> {
         }
     }
 
-    /// Some: why the hub does not let us in.
-    fn hear_hub(&mut self) -> Option<String> {
-        let hub = self.hub.as_ref()?;
-        match read_some(hub.as_fd(), &mut self.chunk) {
-            Ok(Read::Some(length)) => self.from_hub.spare(length).extend_from_slice(&self.chunk[..length]),
-            Ok(Read::Nothing) => return None,
-            Ok(Read::End) | Err(_) => {
-                self.lose_hub();
-                return None;
-            }
-        }
-        while let Some(line) = self.from_hub.next_line() {
-            let Line::Whole(text) = line else { continue };
-            if !self.greeted {
-                self.greeted = true;
-                let hello: Result<Hello<endpoint::socket::Attached>, _> = serde_json::from_slice(&text);
-                if let Ok(Hello { callgate: attached }) = hello {
-                    if attached.refused.is_some() {
-                        return attached.refused;
-                    }
-                    continue;
-                }
-            }
-            if let Some(id) = answered(&text) {
-                self.open.remove(&id);
-            }
-            self.to_host.extend_from_slice(&text);
-            self.to_host.extend_from_slice(b"\n");
-        }
-        None
-    }
-
     /// The hub has gone: everything open is answered, nothing is said twice.
     fn lose_hub(&mut self) {
         self.hub = None;
@@ -310,13 +205,6 @@ impl<'a> Pump<'a> {
         self.to_host.extend_from_slice(id);
         let text = object::quote(why);
         self.to_host.extend_from_slice(format!(",\"error\":{{\"code\":-32603,\"message\":{text}}}}}\n").as_bytes());
-    }
-
-    fn say_hub(&mut self) {
-        let Some(hub) = &self.hub else { return };
-        if write_some(hub.as_fd(), &mut self.to_hub).is_err() {
-            self.lose_hub();
-        }
     }
 }
 
@@ -336,43 +224,8 @@ fn answered(line: &Bytes) -> Option<Bytes> {
     rest[end..].starts_with(b",\"").then(|| line.slice(HEAD.len()..HEAD.len() + end))
 }
 
-/// A pipe or socket is ours alone and need not block; a terminal is shared with others and stays as it is.
-fn quiet(fd: BorrowedFd<'_>) {
-    use rustix::fs::FileType;
-    let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    if matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {
-        // Where it is refused, a full pipe blocks us: slower, not wrong.
-        let _ = rustix::io::ioctl_fionbio(fd, true);
-    }
-}
-
-fn read_some(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<Read> {
-    match rustix::io::read(fd, into) {
-        Ok(0) => Ok(Read::End),
-        Ok(length) => Ok(Read::Some(length)),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(Read::Nothing),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn write_some(fd: BorrowedFd<'_>, from: &mut BytesMut) -> io::Result<()> {
-    while !from.is_empty() {
-        match rustix::io::write(fd, from) {
-            Ok(written) => bytes::Buf::advance(from, written),
-            Err(Errno::AGAIN) => return Ok(()),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if from.capacity() > 1 << 20 {
-        *from = BytesMut::new();
-    }
-    Ok(())
-}
-
 /// One line on stderr, where a host's log shows it.
 fn tracing_line(text: &str) {
-    use std::io::Write;
     let _ = writeln!(io::stderr(), "callgate: {text}");
 }
 

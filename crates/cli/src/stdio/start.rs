@@ -1,12 +1,11 @@
 //! Carries out the ladder's steps on this system: the lock, the service manager, the detached hub.
 
 use super::ladder::{self, Event, Facts, Ladder, Step};
+use crate::system::{self, pause};
 use hub::config::Places;
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -15,16 +14,30 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// A connection to a hub.
+#[cfg(unix)]
+pub type Stream = std::os::unix::net::UnixStream;
+/// A connection to a hub.
+#[cfg(windows)]
+pub type Stream = named_pipe::Blocking;
+
 /// Connects to the running hub, if there is one.
-pub fn connect(places: &Places) -> io::Result<UnixStream> {
-    UnixStream::connect(places.agent_socket())
+#[cfg(unix)]
+pub fn connect(places: &Places) -> io::Result<Stream> {
+    Stream::connect(places.agent_socket())
+}
+
+/// Connects to the running hub, if there is one.
+#[cfg(windows)]
+pub fn connect(places: &Places) -> io::Result<Stream> {
+    named_pipe::connect_blocking(&places.agent_socket())
 }
 
 /// Connects, starting a hub if none runs. `launched` is when this adapter was started.
 ///
 /// # Errors
 /// One line for the host's user.
-pub fn reach(places: &Places, launched: SystemTime) -> Result<UnixStream, String> {
+pub fn reach(places: &Places, launched: SystemTime) -> Result<Stream, String> {
     if let Ok(stream) = connect(places) {
         return Ok(stream);
     }
@@ -74,18 +87,12 @@ fn outcome(result: io::Result<()>) -> Event {
     }
 }
 
-fn pause(time: Duration) {
-    // A timed poll of nothing: there is no event that a hub sends before it listens.
-    let timeout = rustix::event::Timespec::try_from(time).ok();
-    let _ = rustix::event::poll(&mut [], timeout.as_ref());
-}
-
 /// The lock, or None where somebody else's hub has become ready while we waited for it.
 fn take_lock(path: &Path, deadline: Instant, places: &Places) -> io::Result<Option<File>> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
-    while let Err(error) = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        if error != rustix::io::Errno::WOULDBLOCK {
-            return Err(error.into());
+    let file = system::private_file().create(true).truncate(false).write(true).open(path)?;
+    while let Err(error) = file.try_lock() {
+        if let TryLockError::Error(error) = error {
+            return Err(error);
         }
         if connect(places).is_ok() || Instant::now() > deadline {
             return Ok(None);
@@ -159,10 +166,11 @@ fn spawn(binary: &Path, places: &Places) -> io::Result<()> {
     let family = upstream::environ::Family::HERE;
     let kept = upstream::environ::minimal(std::env::vars_os(), &path, &BTreeMap::new(), family);
     let mut command = program(binary);
-    command.args(["serve", "--detached"]).current_dir("/").env_clear().envs(kept);
+    command.args(["serve", "--detached"]).env_clear().envs(kept);
     if let Some(value) = std::env::var_os("CALLGATE_HOME") {
         command.env("CALLGATE_HOME", value);
     }
     command.arg("--config").arg(&places.config);
-    command.spawn().map(drop)
+    system::detach(&mut command, &places.state);
+    system::start(&mut command)
 }

@@ -1,4 +1,5 @@
 //! The binary as a person or a script runs it: in a home of its own, without a hub or with the real door around a fake one.
+#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,6 +1,7 @@
 //! One HTTP/1.1 connection that lives inside the future that uses it: whoever waits for an answer also moves the bytes.
 
 use super::ClientError;
+use super::door::Stream;
 use bytes::{Bytes, BytesMut};
 use http::{Request, StatusCode};
 use http_body_util::Full;
@@ -10,9 +11,8 @@ use hyper_util::rt::TokioIo;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use tokio::net::UnixStream;
 
-type Wire = http1::Connection<TokioIo<UnixStream>, Full<Bytes>>;
+type Wire = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
 
 /// A connection, and the body of its answer once there is one.
 pub struct Connection {
@@ -22,7 +22,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub async fn new(stream: UnixStream) -> Result<Connection, ClientError> {
+    pub async fn new(stream: Stream) -> Result<Connection, ClientError> {
         let (sender, wire) = http1::handshake(TokioIo::new(stream)).await.map_err(ClientError::broken)?;
         Ok(Connection { sender, wire: Some(Box::pin(wire)), body: None })
     }

@@ -1,5 +1,4 @@
 //! Connects to the socket, after making sure that only this user can be behind it.
-//! Windows (named pipes) is not written yet: there is no hub for it.
 
 use super::ClientError;
 use rustix::process::geteuid;
@@ -8,11 +7,14 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use tokio::net::UnixStream;
 
+/// A connection.
+pub type Stream = UnixStream;
+
 /// Bits that let the group or anybody write.
 const OTHERS_WRITE: u32 = 0o022;
 
 /// Connects. The folder and the socket must be ours and closed to others, and so must be the process that listens.
-pub async fn connect(socket: &Path) -> Result<UnixStream, ClientError> {
+pub async fn connect(socket: &Path) -> Result<Stream, ClientError> {
     check(socket)?;
     let stream = UnixStream::connect(socket).await.map_err(|cause| match cause.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => ClientError::NoHub { socket: socket.into() },

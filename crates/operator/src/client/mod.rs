@@ -3,6 +3,10 @@
 
 pub mod blocking;
 mod connection;
+#[cfg(unix)]
+mod door;
+#[cfg(windows)]
+#[path = "door_windows.rs"]
 mod door;
 mod stream;
 

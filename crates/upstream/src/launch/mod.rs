@@ -1,22 +1,25 @@
 //! The hub's side of the guard: starts programs, tells when they end, ends them. Lives on the relay thread, blocks
 //! nowhere, and forks nothing but the guard.
 
+mod held;
 mod link;
 mod pipes;
+mod program;
 mod tree;
 
-pub use pipes::Capacity;
+pub use program::{Capacity, Child, Launch, LaunchFault};
 pub use tree::{Exit, Patience, Step, Stopped, Tree, stop_ladder};
 
 use crate::guard::words::{Ended, Force, Report, Request, Stage, Start};
 use crate::guard::{COMMAND, MARK};
 use crate::task;
+use held::Held;
 use link::Link;
+use program::fit;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -28,72 +31,6 @@ use tree::Life;
 
 /// At most so many starts may wait for the guard at once.
 const WAITING: usize = 256;
-
-/// A program to start, with everything looked up already.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Launch {
-    /// Absolute path, see [`crate::search_path`].
-    pub program: PathBuf,
-    /// Without the program.
-    pub args: Vec<OsString>,
-    /// The whole environment, see [`crate::environ`]. May hold secrets.
-    pub env: Vec<(OsString, OsString)>,
-    /// Absolute path of the working folder.
-    pub cwd: PathBuf,
-}
-
-impl std::fmt::Debug for Launch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Launch").field("program", &self.program).field("cwd", &self.cwd).finish_non_exhaustive()
-    }
-}
-
-/// Why a program was not started. The text is for the person who wrote the config; no variable's value is in it.
-#[derive(Debug, thiserror::Error)]
-pub enum LaunchFault {
-    /// The working folder is missing, no folder, or may not be entered.
-    #[error("the working folder {} can't be used", .0.display())]
-    Cwd(PathBuf, #[source] io::Error),
-    /// The program's file is missing, may not be run, or is nothing that can be run.
-    #[error("{} can't be run", .0.display())]
-    Program(PathBuf, #[source] io::Error),
-    /// The file is a script, and what its first line names is missing.
-    #[error("{} can't be run: the program that its first line names was not found", .0.display())]
-    Interpreter(PathBuf, #[source] io::Error),
-    /// The system gives no more processes, pipes or descriptors.
-    #[error("the system refused to start another process")]
-    System(#[source] io::Error),
-    /// A NUL in an argument or variable, a variable's name that is empty or has `=`, or a relative path.
-    #[error("{0} can't be handed to a program")]
-    Unfit(&'static str),
-    /// Arguments and variables together are over the system's limit.
-    #[error("the arguments and variables are too long")]
-    TooLong,
-    /// Too many starts are under way.
-    #[error("too many servers are being started at once")]
-    Busy,
-    /// The guard cannot be started.
-    #[error("the guard can't be started from {}", .0.display())]
-    Guard(PathBuf, #[source] io::Error),
-    /// The guard ended before it answered. The next start brings a new one.
-    #[error("the guard ended while it was starting the program")]
-    GuardLost,
-}
-
-/// A program that runs, with our ends of its three pipes, which do not block.
-#[derive(Debug)]
-pub struct Child {
-    /// Dropping it is how a server is told to leave.
-    pub stdin: OwnedFd,
-    /// What it says.
-    pub stdout: OwnedFd,
-    /// What it complains about; must be drained.
-    pub stderr: OwnedFd,
-    /// How much the pipes hold.
-    pub capacity: Capacity,
-    /// It and all that it starts. When the last handle is dropped, they are killed.
-    pub tree: Tree,
-}
 
 /// Starts programs through one guard, and starts another guard when that one is lost.
 #[derive(Clone)]
@@ -238,7 +175,7 @@ impl Inner {
             Report::Started { id, pid } => {
                 let (life, watching) = watch::channel(Life::default());
                 let before = self.instances.borrow_mut().insert(id, Instance::Running(life));
-                let tree = Tree::new(Rc::downgrade(self), id, pid, watching);
+                let tree = Tree::new(Box::new(Held::new(Rc::downgrade(self), id, pid)), pid, watching);
                 if let Some(Instance::Waiting(answer)) = before {
                     // If nobody waits any more, the handle is dropped here, and that kills the tree.
                     let _ = answer.send(Ok(tree));
@@ -317,28 +254,6 @@ fn home_mark(home: &Path) -> String {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
     format!("{hash:016x}-")
-}
-
-fn fit(launch: &Launch) -> Result<(), LaunchFault> {
-    let nul = |text: &OsString| text.as_encoded_bytes().contains(&0);
-    if !launch.program.is_absolute() || nul(&launch.program.clone().into_os_string()) {
-        return Err(LaunchFault::Unfit("a program without an absolute path"));
-    }
-    if !launch.cwd.is_absolute() || nul(&launch.cwd.clone().into_os_string()) {
-        return Err(LaunchFault::Unfit("a working folder without an absolute path"));
-    }
-    if launch.args.iter().any(nul) {
-        return Err(LaunchFault::Unfit("an argument with a NUL character"));
-    }
-    for (name, value) in &launch.env {
-        if name.is_empty() || name.as_encoded_bytes().contains(&b'=') || nul(name) {
-            return Err(LaunchFault::Unfit("a variable whose name is empty or has = or NUL"));
-        }
-        if nul(value) {
-            return Err(LaunchFault::Unfit("a variable with a NUL character"));
-        }
-    }
-    Ok(())
 }
 
 fn fault(launch: Launch, stage: Stage, cause: io::Error) -> LaunchFault {

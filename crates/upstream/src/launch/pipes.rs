@@ -1,6 +1,7 @@
 //! The three pipes of a program: our ends do not block, none is inherited by anyone, and those that carry messages
 //! are enlarged so that a large result crosses in a few wakes.
 
+use super::Capacity;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,15 +12,6 @@ const LARGE: usize = 1 << 20;
 /// The system counts a user's enlarged pipes against 64 MiB and makes all later ones tiny: stay at half of it.
 #[cfg(target_os = "linux")]
 const ENLARGED: usize = 16;
-
-/// How many bytes each message pipe holds; 64 KiB where the system refused more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
-    /// Toward the program.
-    pub stdin: usize,
-    /// From the program.
-    pub stdout: usize,
-}
 
 pub struct Ours {
     pub stdin: OwnedFd,

@@ -1,10 +1,9 @@
 //! A program that runs and all that it starts, as seen by the hub: how it ended, whether anything is left, and the
 //! steps by which it is made to leave.
 
-use super::Inner;
-use crate::guard::words::Force;
 use std::fmt;
-use std::rc::{Rc, Weak};
+use std::pin::Pin;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -36,6 +35,19 @@ pub(super) struct Life {
     pub gone: bool,
 }
 
+/// Whether a process is of a tree, once it is known.
+pub(super) type Owns = Pin<Box<dyn Future<Output = bool>>>;
+
+/// How a system holds a tree of processes.
+pub(super) trait Hold {
+    /// Asks every process of the tree to leave; where a system cannot ask, it does as `kill` does.
+    fn terminate(&self);
+    /// Ends every process of the tree.
+    fn kill(&self);
+    /// Whether a process is of the tree.
+    fn owns(&self, pid: i32) -> Owns;
+}
+
 /// A handle on a tree of processes; clones are of the same tree. The last one to be dropped kills what is left.
 #[derive(Clone)]
 pub struct Tree {
@@ -43,8 +55,7 @@ pub struct Tree {
 }
 
 struct Trunk {
-    launcher: Weak<Inner>,
-    id: u64,
+    hold: Box<dyn Hold>,
     pid: i32,
     life: watch::Receiver<Life>,
 }
@@ -56,8 +67,8 @@ impl fmt::Debug for Tree {
 }
 
 impl Tree {
-    pub(super) fn new(launcher: Weak<Inner>, id: u64, pid: i32, life: watch::Receiver<Life>) -> Tree {
-        Tree { trunk: Rc::new(Trunk { launcher, id, pid, life }) }
+    pub(super) fn new(hold: Box<dyn Hold>, pid: i32, life: watch::Receiver<Life>) -> Tree {
+        Tree { trunk: Rc::new(Trunk { hold, pid, life }) }
     }
 
     /// The process number of the program started.
@@ -81,11 +92,7 @@ impl Tree {
 
     /// Whether a process is of this tree: below the program, or of its process group, or adopted by the guard.
     pub async fn owns(&self, pid: i32) -> bool {
-        let Some(launcher) = self.trunk.launcher.upgrade() else { return false };
-        let (root, guard) = (self.trunk.pid, launcher.guard());
-        let mark = format!("{}{}", launcher.run.borrow(), self.trunk.id).into_bytes();
-        drop(launcher);
-        tokio::task::spawn_blocking(move || crate::guard::is_kin(pid, root, guard, &mark)).await.unwrap_or(false)
+        self.trunk.hold.owns(pid).await
     }
 
     /// Waits until no process of the tree is left.
@@ -94,29 +101,21 @@ impl Tree {
         let _ = life.wait_for(|life| life.gone).await;
     }
 
-    /// SIGTERM to every process of the tree.
+    /// SIGTERM to every process of the tree; on Windows, which has none, the same as `kill`.
     pub fn terminate(&self) {
-        self.trunk.end(Force::Terminate);
+        self.trunk.hold.terminate();
     }
 
-    /// SIGKILL to every process of the tree, until none is left.
+    /// SIGKILL to every process of the tree, until none is left; on Windows the job is ended.
     pub fn kill(&self) {
-        self.trunk.end(Force::Kill);
-    }
-}
-
-impl Trunk {
-    fn end(&self, force: Force) {
-        if let Some(launcher) = self.launcher.upgrade() {
-            launcher.end(self.id, force);
-        }
+        self.trunk.hold.kill();
     }
 }
 
 impl Drop for Trunk {
     fn drop(&mut self) {
         if !self.life.borrow().gone {
-            self.end(Force::Kill);
+            self.hold.kill();
         }
     }
 }
@@ -172,6 +171,9 @@ impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.step {
             Step::Closed => "left when its input was closed",
+            Step::Terminated | Step::Killed if cfg!(windows) => {
+                "was late: it did not leave when its input was closed, and was ended"
+            }
             Step::Terminated => "was late: it did not leave when its input was closed, but at SIGTERM",
             Step::Killed => "was late: it ignored its closed input and SIGTERM, and was killed",
             Step::Stuck => "is stuck: something of it is left even after SIGKILL",

@@ -3,7 +3,15 @@
 
 mod book;
 mod budget;
+#[cfg(unix)]
 mod drain;
+#[cfg(windows)]
+#[path = "drain_windows.rs"]
+mod drain;
+#[cfg(unix)]
+pub mod file;
+#[cfg(windows)]
+#[path = "file_windows.rs"]
 pub mod file;
 mod lines;
 
@@ -13,13 +21,13 @@ use file::{Bounds, Folder, Rotating};
 use lines::escaped;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::{broadcast, oneshot};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
+use wire::pipe::Incoming;
 
 /// Pieces of text on their way to the disk, each of at most some 20 KiB. What comes on top is dropped and counted.
 const ON_THE_WAY: usize = 512;
@@ -142,12 +150,12 @@ pub struct ServerLog {
 impl ServerLog {
     /// Empties a stderr pipe from now on, at whatever rate it comes. What is returned ends when every process that
     /// holds the other end has closed it; nobody need wait for it.
-    pub fn drain(&self, stderr: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
+    pub fn drain(&self, stderr: Incoming) -> io::Result<oneshot::Receiver<()>> {
         self.logs.0.drains.take(stderr, Source::Stderr, self.book.clone())
     }
 
     /// The same for the stdout of a program that speaks elsewhere.
-    pub fn drain_stdout(&self, stdout: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
+    pub fn drain_stdout(&self, stdout: Incoming) -> io::Result<oneshot::Receiver<()>> {
         self.logs.0.drains.take(stdout, Source::Stdout, self.book.clone())
     }
 

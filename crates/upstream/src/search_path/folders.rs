@@ -1,22 +1,13 @@
 //! Which folders may hold a program, and whether a file there may be run. Only looks.
 
-use rustix::fs::{Access, access};
+use super::system;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Write permission for everybody.
-const ANYONE: u32 = 0o002;
-
-/// What a launcher without a terminal gives, on any system.
-const BARE: &[&str] =
-    &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/games", "/usr/local/games"];
 
 /// Whether a PATH shows nothing of its user.
 pub fn bare(path: &OsStr) -> bool {
-    split(path).all(|folder| BARE.iter().any(|bare| folder == Path::new(bare)))
+    split(path).all(|folder| system::BARE.iter().any(|bare| folder == Path::new(bare)))
 }
 
 /// The folders of a PATH; empty and relative entries would be the working folder and are left out.
@@ -47,7 +38,7 @@ impl Folders {
         if !about.is_dir() || !self.seen.insert(folder.clone()) {
             return;
         }
-        let list = if about.mode() & ANYONE == 0 { &mut self.trusted } else { &mut self.passed_over };
+        let list = if system::is_loose(&about) { &mut self.passed_over } else { &mut self.trusted };
         list.push(folder);
     }
 
@@ -58,15 +49,14 @@ impl Folders {
 
     /// The first file of this name that may be run.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
-        self.trusted.iter().map(|folder| folder.join(name)).find(|file| runnable(file).is_ok())
+        let files = self.trusted.iter().flat_map(|folder| system::files(&folder.join(name)));
+        files.into_iter().find(|file| runnable(file).is_ok())
     }
 
     /// As a PATH, with one folder before all others if it is not among them.
     pub fn joined(&self, first: Option<PathBuf>) -> OsString {
         let first = first.filter(|first| !self.trusted.contains(first));
-        let all: Vec<Vec<u8>> =
-            first.iter().chain(&self.trusted).map(|folder| folder.as_os_str().as_bytes().to_vec()).collect();
-        OsString::from_vec(all.join(&b':'))
+        system::joined(first.iter().chain(&self.trusted).map(PathBuf::as_path))
     }
 }
 
@@ -83,15 +73,15 @@ pub enum Unfit {
 pub fn runnable(file: &Path) -> Result<(), Unfit> {
     let real = file.canonicalize().map_err(|_| Unfit::Missing)?;
     let about = real.metadata().map_err(|_| Unfit::Missing)?;
-    if !about.is_file() || access(&real, Access::EXEC_OK).is_err() {
+    if !about.is_file() || !system::is_program(&real) {
         return Err(Unfit::Missing);
     }
     let folder = real.parent().unwrap_or(Path::new("/"));
-    let folder_mode = folder.metadata().map_err(|_| Unfit::Missing)?.mode();
-    if about.mode() & ANYONE != 0 {
+    let about_folder = folder.metadata().map_err(|_| Unfit::Missing)?;
+    if system::is_loose(&about) {
         return Err(Unfit::Writable(real));
     }
-    if folder_mode & ANYONE != 0 {
+    if system::is_loose(&about_folder) {
         return Err(Unfit::Writable(folder.to_owned()));
     }
     Ok(())
@@ -100,31 +90,9 @@ pub fn runnable(file: &Path) -> Result<(), Unfit> {
 /// Where installers put programs without telling a bare PATH.
 pub fn well_known(home: &Path) -> Folders {
     let mut folders = Folders::default();
-    let own = [
-        ".local/bin",
-        ".volta/bin",
-        ".local/share/fnm/aliases/default/bin",
-        ".fnm/aliases/default/bin",
-        "Library/Application Support/fnm/aliases/default/bin",
-        ".local/share/mise/shims",
-        ".asdf/shims",
-        ".nodenv/shims",
-        ".pyenv/shims",
-        ".cargo/bin",
-        ".bun/bin",
-        ".deno/bin",
-    ];
-    own.iter().for_each(|folder| folders.push(home.join(folder)));
+    system::OWN.iter().for_each(|folder| folders.push(home.join(folder)));
     nvm(&home.join(".nvm/versions/node")).into_iter().for_each(|folder| folders.push(folder));
-    let shared = [
-        "/opt/homebrew/bin",
-        "/usr/local/bin",
-        "/home/linuxbrew/.linuxbrew/bin",
-        "/opt/local/bin",
-        "/snap/bin",
-        "/usr/bin",
-    ];
-    shared.iter().for_each(|folder| folders.push(PathBuf::from(folder)));
+    system::SHARED.iter().for_each(|folder| folders.push(PathBuf::from(folder)));
     folders
 }
 
@@ -144,7 +112,7 @@ fn nvm(versions: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;

@@ -2,7 +2,17 @@
 //! but the login shell, once, and trusts no folder that anyone may write to.
 
 mod folders;
+#[cfg(unix)]
 mod login;
+#[cfg(windows)]
+#[path = "login_windows.rs"]
+mod login;
+#[cfg(unix)]
+#[path = "unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod system;
 
 use crate::environ::{Family, minimal};
 use crate::launch::Launcher;
@@ -100,11 +110,15 @@ impl Search {
     }
 
     fn var(&self, name: &str) -> &OsStr {
-        self.env.get(OsStr::new(name)).map(OsString::as_os_str).unwrap_or_default()
+        let mut value = self.env.get(OsStr::new(name));
+        if Family::HERE == Family::Windows && value.is_none() {
+            value = self.env.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+        }
+        value.map(OsString::as_os_str).unwrap_or_default()
     }
 
     fn home(&self) -> PathBuf {
-        let home = Path::new(self.var("HOME"));
+        let home = Path::new(self.var(if Family::HERE == Family::Windows { "USERPROFILE" } else { "HOME" }));
         if home.is_absolute() { home.to_owned() } else { PathBuf::from("/") }
     }
 
@@ -121,9 +135,11 @@ impl Search {
             lists.push(self.login().await.unwrap_or_default());
         }
         lists.push(hub);
-        let path = command.contains('/').then(|| cwd.join(command));
-        if let Some(path) = path {
+        let path = system::is_path(command).then(|| system::files(&cwd.join(command)));
+        if let Some(meant) = path {
             return blocking(move || {
+                let first = meant.iter().find(|file| file.exists()).or(meant.first());
+                let path = first.cloned().unwrap_or_default();
                 folders::runnable(&path).map_err(|unfit| match unfit {
                     Unfit::Writable(at) => SearchFault::Writable(at),
                     Unfit::Missing => SearchFault::NoProgram(path.clone()),
