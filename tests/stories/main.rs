@@ -25,6 +25,8 @@ mod http_up;
 #[cfg(unix)]
 mod isolation;
 mod layers;
+#[cfg(target_os = "linux")]
+mod lend;
 #[cfg(unix)]
 mod manage;
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! What can be typed. Declarations only: each command's work is in its own module.
 
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueHint};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -98,6 +98,28 @@ pub struct Stdio {
     /// Config file for a hub that is started by this
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
+    /// Let the hub read and write this program's own stdin and stdout (Linux), or copy every message
+    #[arg(long, value_enum, default_value_t = StdioMode::Lend)]
+    pub mode: StdioMode,
+}
+
+/// How messages get from a host to the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StdioMode {
+    /// The hub has the host's pipes, wherever that can be.
+    Lend,
+    /// Every message is copied.
+    Copy,
+}
+
+impl StdioMode {
+    /// The word in the attach line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            StdioMode::Lend => "lend",
+            StdioMode::Copy => "copy",
+        }
+    }
 }
 
 /// `callgate server …`

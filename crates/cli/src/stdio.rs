@@ -1,6 +1,12 @@
 //! `callgate stdio`: the endpoint that a host launches. One thread; nothing but MCP on stdout; ends with its host.
 
 mod ladder;
+#[cfg(target_os = "linux")]
+mod lender;
+#[cfg(not(target_os = "linux"))]
+#[path = "stdio/no_lender.rs"]
+mod lender;
+mod memory;
 mod pump;
 mod start;
 
@@ -34,7 +40,7 @@ pub fn run(options: Stdio) -> ExitCode {
         session: Some(session.iter().map(|byte| format!("{byte:02x}")).collect()),
         cwd: std::env::current_dir().ok().map(|path| path.display().to_string()),
         adapter: Some(env!("CARGO_PKG_VERSION").into()),
-        mode: Some("copy".into()),
+        mode: Some(options.mode.as_str().into()),
         server: options.server,
         profile: options.profile,
         initialize: None,

@@ -4,6 +4,8 @@
 mod attach;
 mod batch;
 mod conn;
+pub mod lend;
+mod listen;
 mod reply;
 #[cfg(unix)]
 #[path = "socket/unix.rs"]
@@ -20,15 +22,18 @@ use frame::LineBuf;
 use hub::agent::AgentHandle;
 use std::io;
 use std::rc::Rc;
+use std::time::Duration;
 use system::Stream;
 use tokio::task::JoinSet;
-use wire::peer::{self, Outbox, Source};
+use wire::peer::{self, Outbox};
 use wire::task;
 
 /// Longest message of a client in bytes.
 pub const MAX_MESSAGE: usize = 16 << 20;
 /// What a client may leave unread beyond one message, in bytes.
 const OUT_BOUND: usize = 4 << 20;
+/// How long a host that has closed its side still gets answers.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// Connections at once.
 const MAX_CLIENTS: usize = 512;
 
@@ -46,7 +51,7 @@ pub async fn serve(mut listener: Listener, agents: AgentHandle) {
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a client could not be accepted");
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             },
             Some(ended) = clients.join_next(), if !clients.is_empty() => {
@@ -59,23 +64,41 @@ pub async fn serve(mut listener: Listener, agents: AgentHandle) {
 }
 
 async fn client(stream: Stream, agents: AgentHandle) {
-    let (source, dest) = system::both(stream);
-    let out = Outbox::new(dest, OUT_BOUND);
-    if let Err(error) = converse(&source, out, agents).await {
+    if let Err(error) = converse(stream, agents).await {
         tracing::debug!(%error, "a client's connection broke");
     }
 }
 
 /// Talks with one client until it ends.
-async fn converse(source: &Source, out: Rc<Outbox>, agents: AgentHandle) -> io::Result<()> {
+async fn converse(stream: Stream, agents: AgentHandle) -> io::Result<()> {
+    let (first, offer) = lend::first(&stream).await?;
+    let (mut source, dest) = system::both(stream);
+    let out = Outbox::new(dest, OUT_BOUND);
     let conn = Conn::new(agents, Rc::clone(&out));
     let mut buf = LineBuf::new(MAX_MESSAGE);
+    buf.spare(first.len()).extend_from_slice(&first);
+    conn.offer(offer);
     let ended = tokio::select! {
-        ended = peer::read_lines(source, &mut buf, |line| conn.line(line)) => ended,
+        biased;
+        ended = peer::read_lines(&mut source, &mut buf, |line| conn.line(line)) => ended,
+        ended = lent(&conn) => {
+            // The adapter has nothing left to do for its host.
+            lend::leave(&source);
+            ended
+        }
         () = Rc::clone(&out).writer() => Ok(()),
     };
     conn.leave();
     peer::flush_all();
     out.close();
     ended
+}
+
+/// Reads from the host itself, once its adapter has lent its pipes; for ever where it never does.
+async fn lent(conn: &Rc<Conn>) -> io::Result<()> {
+    let mut source = conn.lent().await;
+    peer::read_lines(&mut source, &mut LineBuf::new(MAX_MESSAGE), |line| conn.line(line)).await?;
+    // It may have piped its requests in and now waits for the answers.
+    let _ = tokio::time::timeout(LAST_ANSWERS, conn.settled()).await;
+    Ok(())
 }

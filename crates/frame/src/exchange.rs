@@ -3,8 +3,9 @@
 //! The era adapters translate from and to it; nothing else in the hub knows eras.
 
 use crate::body::Rope;
+use crate::params::Params;
 use bytes::Bytes;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -125,6 +126,15 @@ pub struct Origin {
     pub capabilities: Bytes,
     /// The lowest level of log messages that it wants; None: none at all.
     pub level: Cell<Option<Level>>,
+    /// What an era adapter makes of the rest once for all requests.
+    pub stamp: OnceCell<Bytes>,
+}
+
+impl Origin {
+    /// What was said in these words. `client_info` and `capabilities` are JSON objects.
+    pub fn new(version: Version, client_info: Bytes, capabilities: Bytes, level: Option<Level>) -> Origin {
+        Origin { version, client_info, capabilities, level: Cell::new(level), stamp: OnceCell::new() }
+    }
 }
 
 /// One request in internal form.
@@ -132,8 +142,8 @@ pub struct Origin {
 pub struct Ask {
     /// The method as it stands in the protocol.
     pub method: Rc<str>,
-    /// A JSON object as received; reserved `_meta` keys and the client's progress token still in it.
-    pub params: Bytes,
+    /// As received; reserved `_meta` keys and the client's progress token still in it.
+    pub params: Params,
     /// Who asks.
     pub origin: Rc<Origin>,
     /// Whether the client gave a progress token.

@@ -7,6 +7,7 @@ pub mod envelope;
 pub mod exchange;
 pub mod lines;
 pub mod object;
+pub mod params;
 mod scan;
 pub mod strict;
 #[cfg(test)]
@@ -16,3 +17,4 @@ pub use body::{Rope, Sink};
 pub use envelope::{Fault, FaultKind, Frame, Kind, own_id, readable_id};
 pub use exchange::{Answer, Ask, Era, Level, Origin, Progress, Reply, Version};
 pub use lines::{Line, LineBuf};
+pub use params::Params;

@@ -49,9 +49,13 @@ impl LineBuf {
         LineBuf { buf: BytesMut::new(), scanned: 0, max, skipping: None }
     }
 
-    /// Where to read into: at least `room` bytes of spare capacity behind what is there.
+    /// Where to read into. What is left of a buffer is filled before a new one of `room` bytes is begun, so that lines
+    /// that are kept for a while keep no more memory alive than they are long; a long line gets room for as much again.
     pub fn spare(&mut self, room: usize) -> &mut BytesMut {
-        self.buf.reserve(room);
+        let left = self.buf.capacity() - self.buf.len();
+        if left < room / 16 {
+            self.buf.reserve(room.max(self.buf.len().min(16 * room)));
+        }
         &mut self.buf
     }
 

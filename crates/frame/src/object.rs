@@ -57,6 +57,11 @@ pub fn elements(array: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// Behind the opening brace of an object.
+pub(crate) fn inside(object: &[u8]) -> usize {
+    first(object, b'{')
+}
+
 /// Behind the opening bracket; the end of the text where there is none.
 fn first(text: &[u8], bracket: u8) -> usize {
     let start = scan::skip_space(text, 0);
@@ -133,6 +138,14 @@ pub fn get(object: &Bytes, key: &str) -> Option<Bytes> {
     range.map(|range| object.slice(range))
 }
 
+/// Whether a member of a checked object is `true`. Looked for at the end first, where such a flag mostly stands.
+pub fn is_true(object: &[u8], key: &str) -> bool {
+    if let Some(value) = last_scalar(object, key) {
+        return value == b"true";
+    }
+    matches!(pick(object, [key]), [Some(range)] if &object[range.clone()] == b"true")
+}
+
 /// The characters of a JSON string; lone surrogates become U+FFFD. None where the text is no string.
 pub fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
@@ -196,6 +209,25 @@ pub fn quote(text: &str) -> String {
     out.push_str(rest);
     out.push('"');
     out
+}
+
+/// An object without some of its members. `members` are all of them, as [`members`] gives them; `drops` is asked for
+/// each key with its quotes.
+pub fn without(object: &Bytes, members: &[Member], drops: impl Fn(&[u8]) -> bool) -> Rope {
+    if !members.iter().any(|member| drops(&object[member.key.clone()])) {
+        return object.clone().into();
+    }
+    let mut out = Written { object, rope: Rope::new(), first: true };
+    out.rope.push_static("{");
+    for run in members.chunk_by(|a, b| drops(&object[a.key.clone()]) == drops(&object[b.key.clone()])) {
+        if let (Some(first), Some(last)) = (run.first(), run.last())
+            && !drops(&object[first.key.clone()])
+        {
+            out.member(first.key.start..last.value.end);
+        }
+    }
+    out.rope.push_static("}");
+    out.rope
 }
 
 /// A change to one object: everything that is not named keeps its bytes, order and spelling.

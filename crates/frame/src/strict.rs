@@ -1,7 +1,7 @@
 //! The check for gated calls: nothing in them may be read in two ways. Duplicate keys (escapes read),
 //! lone surrogates and depth are refused at the door, so that policy and server see the same call.
 
-use crate::object;
+use crate::object::{self, Member};
 use crate::scan::{self, Met, Visit};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -26,8 +26,13 @@ pub enum Ambiguity {
 
 /// Refuses a JSON text that two readers could understand differently. One pass, no recursion.
 pub fn check(text: &[u8]) -> Result<(), Ambiguity> {
+    check_members(text, &mut SmallVec::new())
+}
+
+/// As [`check`], and tells the members of the text itself where it is an object.
+pub(crate) fn check_members(text: &[u8], members: &mut SmallVec<[Member; 4]>) -> Result<(), Ambiguity> {
     let mut met = Met::default();
-    let mut keys = Keys { text, open: SmallVec::new(), seen: SmallVec::new(), twice: false };
+    let mut keys = Keys { text, open: SmallVec::new(), seen: SmallVec::new(), twice: false, members };
     let end = scan::walk(text, scan::skip_space(text, 0), &mut met, &mut keys).map_err(|_| Ambiguity::NotJson)?;
     if scan::skip_space(text, end) != text.len() || (met.non_ascii && std::str::from_utf8(text).is_err()) {
         return Err(Ambiguity::NotJson);
@@ -48,13 +53,17 @@ struct Keys<'a> {
     open: SmallVec<[usize; 16]>,
     seen: SmallVec<[Cow<'a, [u8]>; 32]>,
     twice: bool,
+    members: &'a mut SmallVec<[Member; 4]>,
 }
 
 impl Visit for Keys<'_> {
     fn open_object(&mut self, _depth: usize) {
         self.open.push(self.seen.len());
     }
-    fn key(&mut self, _depth: usize, key: Range<usize>, _value: usize) {
+    fn key(&mut self, depth: usize, key: Range<usize>, value: usize) {
+        if depth == 1 {
+            self.members.push(Member { key: key.clone(), value: value..value });
+        }
         let quoted = &self.text[key];
         let inner = &quoted[1..quoted.len() - 1];
         let key = if memchr::memchr(b'\\', inner).is_none() {
@@ -68,6 +77,13 @@ impl Visit for Keys<'_> {
             self.twice |= own.contains(&key);
         }
         self.seen.push(key);
+    }
+    fn end(&mut self, depth: usize, end: usize) {
+        if depth == 1
+            && let Some(member) = self.members.last_mut()
+        {
+            member.value.end = end;
+        }
     }
     fn close_object(&mut self, _depth: usize) {
         let Some(start) = self.open.pop() else { return };

@@ -6,6 +6,7 @@ mod envelope;
 mod exchange;
 mod lines;
 mod object;
+mod params;
 mod strict;
 
 use bytes::Bytes;

@@ -12,7 +12,7 @@ use contract::arguments::{Arguments, Effort, Unfit};
 use contract::outcome::{Code, Output, Refusal};
 use contract::schema::Compiled;
 use frame::object::{self, Edit};
-use frame::{Answer, Ask, Reply, strict};
+use frame::{Answer, Ask, Reply};
 use policy::Effect;
 use std::rc::Rc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(crate) fn ask(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Rep
         return list(seat, kind, &ask, reply);
     }
     let received = Instant::now();
-    if let Err(ambiguity) = strict::check(&ask.params) {
+    if let Some(ambiguity) = ask.params.ambiguity() {
         return reply.done(Answer::error(-32602, &format!("the params can be read in two ways: {ambiguity}")));
     }
     match &*ask.method {
@@ -46,7 +46,7 @@ pub(crate) fn ask(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Rep
 }
 
 fn list(seat: &Rc<SeatCore>, kind: ListKind, ask: &Ask, reply: Box<dyn Reply>) {
-    let cursor = object::get(&ask.params, "cursor").and_then(|raw| object::text(&raw).map(String::from));
+    let cursor = ask.params.string("cursor");
     let era = ask.origin.version.era();
     when_listed(seat, move |seat| {
         reply.done(match seat.core.seen(seat).page(kind, cursor.as_deref(), era) {
@@ -87,15 +87,14 @@ async fn first_list(backend: &Backend, deadline: Instant) {
 }
 
 fn call(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
-    let [name, arguments] = object::pick(&ask.params, ["name", "arguments"]);
-    let Some(name) = name.and_then(|range| object::text(&ask.params[range]).map(|name| name.into_owned())) else {
+    let Some(name) = ask.params.string("name") else {
         return reply.done(Answer::error(-32602, "tools/call needs `name`, a string"));
     };
     let catalog = seat.core.catalog(&seat.view);
     let Some(tool) = catalog.tool(&name).cloned() else {
         return unknown_tool(seat, ticket, ask, reply, name);
     };
-    let arguments = arguments.map(|range| ask.params.slice(range));
+    let arguments = ask.params.get("arguments");
     let call = Call { ask, reply, received, tool, arguments };
     let compiled = match call.tool.compiled() {
         Ok(compiled) => compiled,
@@ -161,12 +160,9 @@ fn checked(seat: &Rc<SeatCore>, ticket: u64, call: Call, judged: Judged) {
         Judged::Fit(repaired) => {
             let received = || arguments.unwrap_or_else(|| Bytes::from_static(b"{}"));
             let arguments = repaired.unwrap_or_else(received);
-            record.arguments(&arguments);
-            let params = Edit::new()
-                .set("name", object::quote(&tool.read.tool.name))
-                .set("arguments", arguments)
-                .apply(&ask.params)
-                .join();
+            let name = object::quote(&tool.read.tool.name);
+            let params = ask.params.with([("name", name.as_bytes()), ("arguments", &arguments[..])]);
+            record.arguments(arguments);
             let plan = Plan {
                 backend: Rc::clone(&tool.backend),
                 effect: tool.read.effect,
@@ -235,23 +231,22 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
 }
 
 fn prompt(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
-    let [name] = object::pick(&ask.params, ["name"]);
-    let name = name.and_then(|range| object::text(&ask.params[range]).map(|name| name.into_owned()));
+    let name = ask.params.string("name");
     let catalog = seat.core.catalog(&seat.view);
     let Some(entry) = name.as_deref().and_then(|name| catalog.prompt(name)) else {
         return reply.done(Answer::error(-32602, "there is no such prompt"));
     };
-    let params = Edit::new().set("name", object::quote(&entry.read.own)).apply(&ask.params).join();
+    let params = ask.params.with([("name", object::quote(&entry.read.own).as_bytes())]);
     forward(seat, ticket, ask, reply, received, &entry.backend, params, store::Method::PromptGet);
 }
 
 fn resource(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
-    let uri = object::get(&ask.params, "uri").and_then(|raw| object::text(&raw).map(String::from));
+    let uri = ask.params.string("uri");
     let catalog = seat.core.catalog(&seat.view);
     let Some(backend) = uri.as_deref().and_then(|uri| owner(seat, catalog.owner_of(uri))) else {
         return reply.done(Answer::error(-32002, "there is no such resource"));
     };
-    let params = ask.params.clone();
+    let params = ask.params.text().clone();
     forward(seat, ticket, ask, reply, received, &backend, params, store::Method::ResourceRead);
 }
 
@@ -264,20 +259,20 @@ fn owner(seat: &SeatCore, found: Option<&Rc<Backend>>) -> Option<Rc<Backend>> {
 }
 
 fn completion(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
-    let reference = object::get(&ask.params, "ref").unwrap_or_default();
+    let reference = ask.params.get("ref").unwrap_or_default();
     let [name, uri] = object::pick(&reference, ["name", "uri"]);
     let text = |range: std::ops::Range<usize>| object::text(&reference[range]).map(|text| text.into_owned());
     let catalog = seat.core.catalog(&seat.view);
     if let Some(entry) = name.and_then(text).and_then(|name| catalog.prompt(&name).cloned()) {
-        let inner = Edit::new().set("name", object::quote(&entry.read.own)).apply(&reference);
-        let params = Edit::new().set("ref", inner).apply(&ask.params).join();
+        let inner = Edit::new().set("name", object::quote(&entry.read.own)).apply(&reference).join();
+        let params = ask.params.with([("ref", &inner[..])]);
         return forward(seat, ticket, ask, reply, received, &entry.backend, params, store::Method::Complete);
     }
     let backend = uri.and_then(text).and_then(|uri| owner(seat, catalog.owner_of_reference(&uri)));
     let Some(backend) = backend else {
         return reply.done(Answer::error(-32602, "there is no such prompt or resource to complete for"));
     };
-    let params = ask.params.clone();
+    let params = ask.params.text().clone();
     forward(seat, ticket, ask, reply, received, &backend, params, store::Method::Complete);
 }
 
@@ -311,7 +306,7 @@ fn other(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, rece
     let about = About { item: None, method: store::Method::Other, effect: Effect::Write };
     let record = Record::begin(seat, &backend, about, received);
     let lane = Some(backend.lane_of(&ask.method));
-    let params = ask.params.clone();
+    let params = ask.params.text().clone();
     let plan = Plan { backend, tool: None, effect: Effect::Write, lane, params };
     road::set_out(seat, ticket, ask, plan, record, reply);
 }

@@ -68,8 +68,8 @@ impl Record {
         }
     }
     /// The arguments as they will be sent; only their shape is ever stored.
-    pub(crate) fn arguments(&mut self, arguments: &Bytes) {
-        self.arguments = Some(arguments.clone());
+    pub(crate) fn arguments(&mut self, arguments: Bytes) {
+        self.arguments = Some(arguments);
     }
     /// The call's id as people and agents see it.
     pub fn id(&self) -> CallId {

@@ -232,14 +232,14 @@ impl Relay {
             drop(tell.send(Err(Refusal { code: "bad_arguments".into(), message, next })));
             return;
         }
-        let origin = Origin {
-            version: Version::LEGACY,
-            client_info: Bytes::from_static(b"{\"name\":\"callgate\"}"),
-            capabilities: Bytes::from_static(b"{}"),
-            level: Cell::new(Some(Level::Emergency)),
+        let info = Bytes::from_static(b"{\"name\":\"callgate\"}");
+        let origin = Origin::new(Version::LEGACY, info, Bytes::from_static(b"{}"), Some(Level::Emergency));
+        let ask = Ask {
+            method: "tools/call".into(),
+            params: Bytes::from(params).into(),
+            origin: Rc::new(origin),
+            wants_progress: false,
         };
-        let ask =
-            Ask { method: "tools/call".into(), params: params.into(), origin: Rc::new(origin), wants_progress: false };
         let (end, ended) = oneshot::channel();
         let ticket = seat.ask(ask, Box::new(Once(end)));
         task::spawn("person's call", async move {
@@ -338,7 +338,7 @@ fn view_of(answer: Answer) -> CallView {
         Answer::Result { body, .. } => (body.join(), false),
         Answer::Error(error) => (error.join(), true),
     };
-    let is_error = object::get(&body, "isError").as_deref() == Some(b"true");
+    let is_error = object::is_true(&body, "isError");
     CallView { body: String::from_utf8_lossy(&body).into_owned(), rpc_error, is_error }
 }
 

@@ -241,10 +241,7 @@ fn judge(answer: &Answer, method: &str) -> (Ending, usize) {
             if method != "tools/call" {
                 return (Ending::Ok, size);
             }
-            // `isError` stands at the end or the beginning of real results; a scan of a long body costs less than it helps.
-            let text = body.pieces().first().cloned().unwrap_or_default();
-            let failed = memchr::memmem::find(&text, b"\"isError\"").is_some()
-                && object::get(&body.join(), "isError").as_deref() == Some(b"true");
+            let failed = object::is_true(&body.join(), "isError");
             (if failed { Ending::ToolError } else { Ending::Ok }, size)
         }
     }

@@ -9,7 +9,7 @@ use frame::{Answer, Era, Fault, Frame, Kind, Level, Progress, Rope, object, own_
 use tokio::time::Instant;
 use wire::era::error_code;
 use wire::http::{FailureKind, HttpLink};
-use wire::link::{Inbox, Message};
+use wire::link::{Inbox, Message, Text};
 
 /// The error of a modern server whose headers and body did not agree.
 const HEADER_MISMATCH: i64 = -32020;
@@ -96,7 +96,7 @@ impl Session {
             // Nothing of the kind was declared; a plain answer keeps the server from waiting.
             text.push_static(",\"error\":{\"code\":-32601,\"message\":\"the hub does not offer this\"}}");
         }
-        let _ = self.send(&Message { id: None, method: "", name: None, headers: &[], text: &text });
+        let _ = self.send(&Message { id: None, method: "", name: None, headers: &[], text: Text::Whole(&text) });
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use wire::era::{legacy_server, modern_server};
 use wire::http::{FailureKind, HttpLink};
-use wire::link::{Link, Message, SendFault};
+use wire::link::{Link, Message, SendFault, Text};
 
 pub(crate) struct Pending {
     pub waiter: Box<dyn Waiter>,
@@ -170,11 +170,7 @@ impl Session {
         errand: Option<Errand>,
     ) {
         let &Shape { id, method, name, headers, own } = shape;
-        let mut text = Rope::new();
-        text.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{},\"params\":", object::quote(method)).into());
-        text.append(params);
-        text.push_static("}");
-        let message = Message { id: Some(id), method, name, headers, text: &text };
+        let message = Message { id: Some(id), method, name, headers, text: Text::Params(params) };
         // Entered before the bytes leave: a fast server's first notice must find it.
         let deadline = Instant::now() + budget;
         let was_idle = {
@@ -204,14 +200,9 @@ impl Session {
 
     /// Sends a notification.
     pub(crate) fn notify(&self, method: &str, params: Option<&Bytes>) {
-        let mut text = Rope::from(format!("{{\"jsonrpc\":\"2.0\",\"method\":{}", object::quote(method)));
-        if let Some(params) = params {
-            text.push_static(",\"params\":");
-            text.push(params.clone());
-        }
-        text.push_static("}");
+        let params = params.cloned().map(Rope::from).unwrap_or_default();
         // A notice that a server does not take is lost like on any full pipe.
-        let _ = self.send(&Message { id: None, method, name: None, headers: &[], text: &text });
+        let _ = self.send(&Message { id: None, method, name: None, headers: &[], text: Text::Params(&params) });
     }
 
     /// Takes the waiter of one request back and tells the server that nobody waits any more.

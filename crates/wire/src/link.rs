@@ -1,9 +1,10 @@
 //! A connection to one MCP server, whatever carries it. Everything happens on the relay thread and must not block.
 
-use frame::{Fault, Frame, Rope};
+use frame::{Fault, Frame, Rope, Sink, object};
+use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// One message to a server, complete JSON text without line end.
+/// One message to a server.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
     /// The hub's own id of a request; None for notifications and for answers to the server.
@@ -14,8 +15,62 @@ pub struct Message<'a> {
     pub name: Option<&'a str>,
     /// Further headers (`Mcp-Param-*`), already encoded.
     pub headers: &'a [(String, String)],
-    /// The text.
-    pub text: &'a Rope,
+    /// What it says.
+    pub text: Text<'a>,
+}
+
+/// The text of a message.
+#[derive(Clone, Copy, Debug)]
+pub enum Text<'a> {
+    /// A request or notification with these params: the rest follows from its id and method.
+    Params(&'a Rope),
+    /// All of it: complete JSON without line end.
+    Whole(&'a Rope),
+}
+
+impl Message<'_> {
+    /// Puts out its complete JSON text without line end.
+    pub fn write(&self, sink: &mut dyn Sink) {
+        match self.text {
+            Text::Whole(text) => text.write(sink),
+            Text::Params(params) => {
+                sink.put(&self.head(params));
+                params.write(sink);
+                sink.put(b"}");
+            }
+        }
+    }
+
+    /// The same as a text to keep.
+    pub fn rope(&self) -> Rope {
+        match self.text {
+            Text::Whole(text) => text.clone(),
+            Text::Params(params) => {
+                let mut rope = Rope::new();
+                rope.push_copy(&self.head(params));
+                rope.append(params);
+                rope.push_static("}");
+                rope
+            }
+        }
+    }
+
+    /// What stands before the params.
+    fn head(&self, params: &Rope) -> SmallVec<[u8; 128]> {
+        let mut head = SmallVec::new();
+        head.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
+        if let Some(id) = self.id {
+            head.extend_from_slice(b"\"id\":");
+            head.extend_from_slice(itoa::Buffer::new().format(id).as_bytes());
+            head.push(b',');
+        }
+        head.extend_from_slice(b"\"method\":");
+        head.extend_from_slice(object::quote(self.method).as_bytes());
+        if !params.is_empty() {
+            head.extend_from_slice(b",\"params\":");
+        }
+        head
+    }
 }
 
 /// Why a message was not sent.

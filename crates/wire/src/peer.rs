@@ -1,29 +1,26 @@
 //! The far end of a line-based connection: bounded out-buffer, writes that never block, lines read in bulk.
 //! The task that has a message writes it; what the pipe refuses waits here for the peer's own writer.
 
+#[cfg(unix)]
+mod ends;
+mod queue;
 #[cfg(windows)]
 mod windows;
 
+#[cfg(unix)]
+pub use ends::{Dest, Source};
 #[cfg(windows)]
 pub use windows::{Dest, Source, both};
 
 use crate::link::SendFault;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use frame::{Line, LineBuf, Sink};
+use queue::Queue;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::io::{self, IoSlice};
-#[cfg(unix)]
-use std::os::fd::OwnedFd;
+use std::io;
 use std::rc::Rc;
-#[cfg(unix)]
-use tokio::net::UnixStream;
-#[cfg(unix)]
-use tokio::net::unix::pipe;
 use tokio::sync::Notify;
 
-/// Pieces from this size on are kept by reference instead of being copied, in bytes.
-const SHARE: usize = 8 * 1024;
 /// What one read asks for, in bytes; more while a long line comes in.
 const READ: usize = 64 * 1024;
 /// Reads of one peer before the others get their turn.
@@ -31,133 +28,32 @@ const TURN: usize = 16;
 /// Lines of one peer before another has its turn: a call costs up to 10 µs, and a turn must stay under 1 ms.
 const LINES: usize = 64;
 
-/// Where bytes come from.
-#[cfg(unix)]
-#[derive(Debug)]
-pub enum Source {
-    /// A pipe's reading end.
-    Pipe(pipe::Receiver),
-    /// A socket.
-    Socket(Rc<UnixStream>),
+/// Reads in bulk.
+pub trait Reads {
+    /// Appends what is there to the spare room of `into`, once something is there; 0: the end.
+    fn read(&mut self, into: &mut BytesMut) -> impl Future<Output = io::Result<usize>>;
+    /// Told before what was read is answered: `held` bytes of it are not yet dealt with.
+    fn held(&mut self, _held: usize) {}
 }
 
-/// Where bytes go.
-#[cfg(unix)]
-#[derive(Debug)]
-pub enum Dest {
-    /// A pipe's writing end.
-    Pipe(pipe::Sender),
-    /// A socket.
-    Socket(Rc<UnixStream>),
-}
-
-#[cfg(unix)]
-impl Source {
-    /// Takes a nonblocking pipe end or connected Unix socket.
-    pub fn from_fd(fd: OwnedFd) -> io::Result<Source> {
-        Ok(match kind(&fd)? {
-            Plug::Pipe => Source::Pipe(pipe::Receiver::from_owned_fd(fd)?),
-            Plug::Socket => Source::Socket(Rc::new(socket(fd)?)),
-        })
-    }
-    async fn readable(&self) -> io::Result<()> {
-        match self {
-            Source::Pipe(pipe) => pipe.readable().await,
-            Source::Socket(socket) => socket.readable().await,
-        }
-    }
-    fn try_read(&self, into: &mut BytesMut) -> io::Result<usize> {
-        match self {
-            Source::Pipe(pipe) => pipe.try_read_buf(into),
-            Source::Socket(socket) => socket.try_read_buf(into),
-        }
-    }
-}
-
-#[cfg(unix)]
-impl Dest {
-    /// Takes a nonblocking pipe end or connected Unix socket.
-    pub fn from_fd(fd: OwnedFd) -> io::Result<Dest> {
-        Ok(match kind(&fd)? {
-            Plug::Pipe => Dest::Pipe(pipe::Sender::from_owned_fd(fd)?),
-            Plug::Socket => Dest::Socket(Rc::new(socket(fd)?)),
-        })
-    }
-    async fn writable(&self) -> io::Result<()> {
-        match self {
-            Dest::Pipe(pipe) => pipe.writable().await,
-            Dest::Socket(socket) => socket.writable().await,
-        }
-    }
-    fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
-            Dest::Pipe(pipe) => pipe.try_write_vectored(parts),
-            Dest::Socket(socket) => socket.try_write_vectored(parts),
-        }
-    }
-}
-
-#[cfg(unix)]
-enum Plug {
-    Pipe,
-    Socket,
-}
-
-#[cfg(unix)]
-fn kind(fd: &OwnedFd) -> io::Result<Plug> {
-    let mode = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode);
-    match mode {
-        rustix::fs::FileType::Fifo => Ok(Plug::Pipe),
-        rustix::fs::FileType::Socket => Ok(Plug::Socket),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a pipe nor a socket")),
-    }
-}
-
-#[cfg(unix)]
-fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
-    let socket = std::os::unix::net::UnixStream::from(fd);
-    socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket)
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    ready: VecDeque<Bytes>,
-    tail: BytesMut,
-    length: usize,
-}
-
-impl Queue {
-    fn seal(&mut self) {
-        if !self.tail.is_empty() {
-            self.ready.push_back(self.tail.split().freeze());
-        }
-    }
-}
-
-impl Sink for Queue {
-    fn put(&mut self, bytes: &[u8]) {
-        self.length += bytes.len();
-        self.tail.extend_from_slice(bytes);
-    }
-    fn put_shared(&mut self, bytes: &Bytes) {
-        if bytes.len() < SHARE {
-            return self.put(bytes);
-        }
-        self.length += bytes.len();
-        self.seal();
-        self.ready.push_back(bytes.clone());
-    }
+/// Told of what goes out of an [`Outbox`].
+pub trait Watch {
+    /// So many bytes are about to be written; not all of them may be taken at once.
+    fn writing(&self, bytes: usize);
+    /// All that was to be written is out.
+    fn written(&self);
 }
 
 /// The out-buffer of one peer.
 pub struct Outbox {
     dest: RefCell<Option<Rc<Dest>>>,
+    watch: RefCell<Option<Rc<dyn Watch>>>,
     queue: RefCell<Queue>,
     bound: usize,
     dirty: Cell<bool>,
     /// The pipe refused bytes: only the writer task may go on, when the pipe says so.
     stuck: Cell<bool>,
+    paused: Cell<bool>,
     wake: Notify,
 }
 
@@ -196,22 +92,41 @@ impl Outbox {
     pub fn new(dest: Dest, bound: usize) -> Rc<Outbox> {
         Rc::new(Outbox {
             dest: RefCell::new(Some(Rc::new(dest))),
+            watch: RefCell::default(),
             queue: RefCell::default(),
             bound,
             dirty: Cell::new(false),
             stuck: Cell::new(false),
+            paused: Cell::new(false),
             wake: Notify::new(),
         })
     }
 
     /// Bytes that wait.
     pub fn waiting(&self) -> usize {
-        self.queue.borrow().length
+        self.queue.borrow().length()
     }
 
     /// Whether the connection has ended on our side.
     pub fn is_closed(&self) -> bool {
         self.dest.borrow().is_none()
+    }
+
+    /// Writes what is there and keeps back what is added from now on, until [`Outbox::resume`]. False where the pipe does
+    /// not take all of it now: then nothing has changed.
+    pub fn pause(&self) -> bool {
+        self.flush();
+        let is_empty = self.waiting() == 0;
+        self.paused.set(is_empty);
+        is_empty
+    }
+
+    /// Goes on after [`Outbox::pause`], from now on to another place.
+    pub fn resume(&self, dest: Dest, watch: Rc<dyn Watch>) {
+        *self.dest.borrow_mut() = Some(Rc::new(dest));
+        *self.watch.borrow_mut() = Some(watch);
+        self.paused.set(false);
+        self.flush();
     }
 
     /// Adds one line; `write` puts its text, the line end follows by itself.
@@ -220,7 +135,7 @@ impl Outbox {
             return Err(SendFault::Closed);
         }
         let mut queue = self.queue.borrow_mut();
-        if queue.length > self.bound {
+        if queue.length() > self.bound {
             return Err(SendFault::Full);
         }
         write(&mut *queue);
@@ -241,43 +156,29 @@ impl Outbox {
 
     /// Writes as much as the pipe takes now.
     fn flush(&self) {
-        let Some(dest) = self.dest.borrow().clone() else { return };
-        let mut queue = self.queue.borrow_mut();
-        queue.seal();
-        while !queue.ready.is_empty() {
-            let parts: smallvec::SmallVec<[IoSlice<'_>; 16]> =
-                queue.ready.iter().take(16).map(|part| IoSlice::new(part)).collect();
-            match dest.try_write(&parts) {
-                Ok(mut written) => {
-                    drop(parts);
-                    queue.length -= written;
-                    while written > 0 {
-                        let Some(front) = queue.ready.front_mut() else { break };
-                        if written < front.len() {
-                            bytes::Buf::advance(front, written);
-                            break;
-                        }
-                        written -= front.len();
-                        queue.ready.pop_front();
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.stuck.set(true);
-                    self.wake.notify_one();
-                    return;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => {
-                    drop(parts);
-                    drop(queue);
-                    self.close_now();
-                    return;
-                }
-            }
+        let dest = self.dest.borrow();
+        let Some(to) = dest.as_ref().filter(|_| !self.paused.get()) else { return };
+        let watch = self.watch.borrow();
+        if let Some(watch) = &*watch {
+            watch.writing(self.queue.borrow().length());
         }
-        self.stuck.set(false);
-        if queue.tail.capacity() > 4 * READ {
-            queue.tail = BytesMut::new();
+        let written = loop {
+            match self.queue.borrow_mut().write(to) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        if let (Some(watch), Ok(())) = (&*watch, &written) {
+            watch.written();
+        }
+        drop((dest, watch));
+        match written {
+            Ok(()) => self.stuck.set(false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.stuck.set(true);
+                self.wake.notify_one();
+            }
+            Err(_) => self.close_now(),
         }
     }
 
@@ -302,10 +203,8 @@ impl Outbox {
     /// Ends the connection towards the peer; what waits is given up.
     pub fn close_now(&self) {
         *self.dest.borrow_mut() = None;
-        let mut queue = self.queue.borrow_mut();
-        queue.ready.clear();
-        queue.tail = BytesMut::new();
-        queue.length = 0;
+        *self.watch.borrow_mut() = None;
+        self.queue.borrow_mut().clear();
         self.wake.notify_one();
     }
 
@@ -318,39 +217,36 @@ impl Outbox {
     }
 }
 
-/// Reads lines until the peer ends, gives each to `on_line` and flushes what came of them once per read.
+/// Reads lines until the peer ends, gives each to `on_line` and flushes what came of them once per read. What `buf`
+/// holds already comes first.
 ///
 /// # Errors
 /// What the system says, when the connection broke and did not just end.
-pub async fn read_lines(source: &Source, buf: &mut LineBuf, mut on_line: impl FnMut(Line)) -> io::Result<()> {
+pub async fn read_lines(source: &mut impl Reads, buf: &mut LineBuf, mut on_line: impl FnMut(Line)) -> io::Result<()> {
     let mut turns = 0;
     let mut lines = 0;
     loop {
-        let room = if buf.pending() < READ { READ } else { READ.max(buf.pending()).min(16 * READ) };
-        match source.try_read(buf.spare(room)) {
-            Ok(0) => return Ok(()),
-            Ok(_) => {
-                while let Some(line) = buf.next_line() {
-                    on_line(line);
-                    lines += 1;
-                    // Short lines cost far more than their bytes.
-                    if lines == LINES {
-                        lines = 0;
-                        flush_all();
-                        tokio::task::yield_now().await;
-                    }
-                }
+        while let Some(line) = buf.next_line() {
+            on_line(line);
+            lines += 1;
+            // Short lines cost far more than their bytes.
+            if lines == LINES {
+                lines = 0;
+                source.held(buf.pending());
                 flush_all();
-                turns += 1;
-                if turns == TURN {
-                    turns = 0;
-                    tokio::task::yield_now().await;
-                }
+                tokio::task::yield_now().await;
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                turns = 0;
-                source.readable().await?;
-            }
+        }
+        source.held(buf.pending());
+        flush_all();
+        turns += 1;
+        if turns == TURN {
+            turns = 0;
+            tokio::task::yield_now().await;
+        }
+        match source.read(buf.spare(READ)).await {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -382,8 +278,8 @@ mod tests {
                     tokio::task::yield_now().await;
                 }
             });
-            let source = Source::from_fd(from.into()).unwrap();
-            read_lines(&source, &mut LineBuf::new(100), |_| {
+            let mut source = Source::from_fd(from.into()).unwrap();
+            read_lines(&mut source, &mut LineBuf::new(100), |_| {
                 seen += 1;
                 run = if turn.get() == last { run + 1 } else { 1 };
                 last = turn.get();

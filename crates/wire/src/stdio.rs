@@ -30,9 +30,9 @@ impl StdioLink {
     }
 }
 
-async fn read(source: Source, max_line: usize, inbox: Rc<dyn Inbox>) {
+async fn read(mut source: Source, max_line: usize, inbox: Rc<dyn Inbox>) {
     let mut buf = LineBuf::new(max_line);
-    let ended = peer::read_lines(&source, &mut buf, |line| match line {
+    let ended = peer::read_lines(&mut source, &mut buf, |line| match line {
         Line::Whole(text) => match Frame::parse(text.clone()) {
             Ok(frame) => inbox.message(frame, None),
             Err(fault) => inbox.noise(fault, &text),
@@ -48,7 +48,7 @@ async fn read(source: Source, max_line: usize, inbox: Rc<dyn Inbox>) {
 
 impl Link for StdioLink {
     fn send(&self, message: &Message<'_>) -> Result<(), SendFault> {
-        self.out.line(|sink| message.text.write(sink))
+        self.out.line(|sink| message.write(sink))
     }
     fn abandon(&self, _id: u64) {}
     fn close(&self) {

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use wire::http::{HttpLimits, HttpLink, PlainHttp};
-use wire::link::{Inbox, Link, Message};
+use wire::link::{Inbox, Link, Message, Text};
 
 struct Counter {
     #[expect(dead_code, reason = "the macro reads it")]
@@ -131,9 +131,8 @@ impl Inbox for Ear {
 }
 
 fn send(link: &HttpLink, id: Option<u64>, method: &str, name: Option<&str>, params: &str) {
-    let id_text = id.map(|id| format!("\"id\":{id},")).unwrap_or_default();
-    let text = format!("{{\"jsonrpc\":\"2.0\",{id_text}\"method\":\"{method}\",\"params\":{params}}}");
-    link.send(&Message { id, method, name, headers: &[], text: &text.into() }).unwrap();
+    let params = params.to_owned().into();
+    link.send(&Message { id, method, name, headers: &[], text: Text::Params(&params) }).unwrap();
 }
 
 async fn twenty_then_the_answer(ear: &Ear) {

@@ -9,6 +9,7 @@ load start [--kill PID] [--expect TOOLS] --socket PATH -- COMMAND…   spawn a h
 load ready [--servers N] [--expect TOOLS] -- COMMAND…                spawn servers; until all is listed
 load beside [--calls N] [--rounds N] --good SERVER --bad SERVER=PID --socket PATH   latency with nobody stuck, and with stuck peers
 load idle [--seconds N] --pid [NAME=]PID…
+load relay COMMAND…                                                  copies between itself and a server
 load sample-server …
 PEER is --url URL [--token TOKEN], --socket PATH, or -- COMMAND…";
 

@@ -9,6 +9,7 @@ mod http;
 mod peer;
 mod pipe;
 mod process;
+mod relay;
 mod run;
 mod start;
 mod wire;
@@ -22,6 +23,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("sample-server") {
         return sample_server::run();
+    }
+    if std::env::args().nth(1).as_deref() == Some("relay") {
+        return relay::run(std::env::args().skip(2));
     }
     match Args::parse(std::env::args().skip(1)).and_then(|args| measure(&args)) {
         Ok(figures) => {

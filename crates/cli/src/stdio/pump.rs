@@ -11,9 +11,11 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
+use super::lender::{Lender, Word};
+use super::memory::{Memory, Said, answered};
 use super::start;
 use bytes::{Bytes, BytesMut};
-use endpoint::socket::{Attach, Hello};
+use endpoint::socket::{Attach, Attached, Hello};
 use frame::{Line, LineBuf, object};
 use hub::config::Places;
 use std::collections::BTreeMap;
@@ -24,13 +26,6 @@ use std::time::{Duration, Instant, SystemTime};
 const MAX_LINE: usize = 64 << 20;
 /// Longest wait between two looks for a hub that has gone.
 const LONGEST_LOOK: Duration = Duration::from_secs(5);
-
-/// What the host has said that a new hub must know.
-#[derive(Default)]
-struct Memory {
-    initialize: Option<Bytes>,
-    level: Option<String>,
-}
 
 /// One adapter.
 pub struct Pump<'a> {
@@ -46,6 +41,7 @@ pub struct Pump<'a> {
     open: BTreeMap<Bytes, ()>,
     memory: Memory,
     greeted: bool,
+    lender: Lender,
     look_at: Option<Instant>,
     look_wait: Duration,
     ears: system::Ears,
@@ -63,7 +59,9 @@ pub enum End {
 impl<'a> Pump<'a> {
     /// An adapter that has not met a hub yet.
     pub fn new(places: &'a Places, attach: Attach, launched: SystemTime) -> Pump<'a> {
+        let lender = Lender::new(attach.mode.as_deref() == Some("lend"));
         Pump {
+            lender,
             places,
             attach,
             launched,
@@ -95,22 +93,29 @@ impl<'a> Pump<'a> {
         }
     }
 
-    /// What the hub has said, as far as it is whole. Some: why it does not let us in.
-    fn hub_lines(&mut self) -> Option<String> {
+    /// What the hub has said, as far as it is whole. Some: why it is over.
+    fn hub_lines(&mut self) -> Option<End> {
         while let Some(line) = self.from_hub.next_line() {
             let Line::Whole(text) = line else { continue };
             if !self.greeted {
                 self.greeted = true;
-                let hello: Result<Hello<endpoint::socket::Attached>, _> = serde_json::from_slice(&text);
+                let hello: Result<Hello<Attached>, _> = serde_json::from_slice(&text);
                 if let Ok(Hello { callgate: attached }) = hello {
-                    if attached.refused.is_some() {
-                        return attached.refused;
+                    if let Some(refused) = attached.refused {
+                        return Some(End::Refused(refused));
                     }
+                    self.lender.attached(&attached.mode);
                     continue;
                 }
             }
+            match self.lender.hear(&text) {
+                Word::Left => return Some(End::HostLeft),
+                Word::Loan => continue,
+                Word::Mcp => {}
+            }
             if let Some(id) = answered(&text) {
                 self.open.remove(&id);
+                self.lender.answered();
             }
             self.to_host.extend_from_slice(&text);
             self.to_host.extend_from_slice(b"\n");
@@ -119,35 +124,20 @@ impl<'a> Pump<'a> {
     }
 
     fn host_said(&mut self, text: &Bytes) {
-        let [id, method, params] = object::pick(text, ["id", "method", "params"]);
-        let method = method.and_then(|range| object::text(&text[range]).map(|name| name.into_owned()));
-        let params = params.map(|range| text.slice(range));
-        match method.as_deref() {
-            Some("initialize") => self.memory.initialize.clone_from(&params),
-            Some("logging/setLevel") => {
-                let level = params.and_then(|params| object::get(&params, "level"));
-                self.memory.level = level.and_then(|raw| object::text(&raw).map(String::from));
-            }
-            _ => {}
-        }
-        // `initialize` goes to the new hub as itself, not as something said before.
-        let is_first = method.as_deref() == Some("initialize");
-        let id = id.filter(|_| method.is_some()).map(|range| text.slice(range));
+        let Said { is_first, ids } = self.memory.note(text);
         if self.hub.is_none() {
             match start::reach(self.places, self.launched) {
                 Ok(stream) => self.adopt(stream, is_first),
                 Err(why) => {
                     tracing_line(&why);
-                    if let Some(id) = id {
+                    for id in ids {
                         self.fail(&id, &why);
                     }
                     return;
                 }
             }
         }
-        if let Some(id) = id {
-            self.open.insert(id, ());
-        }
+        self.open.extend(ids.into_iter().map(|id| (id, ())));
         self.to_hub.extend_from_slice(text);
         self.to_hub.extend_from_slice(b"\n");
     }
@@ -166,9 +156,12 @@ impl<'a> Pump<'a> {
         self.to_hub.clear();
         self.from_hub = LineBuf::new(MAX_LINE);
         self.greeted = false;
-        if let Ok(line) = serde_json::to_vec(&Hello { callgate: &self.attach }) {
-            self.to_hub.extend_from_slice(&line);
-            self.to_hub.extend_from_slice(b"\n");
+        self.attach.mode = Some(self.lender.begin().into());
+        if let Ok(mut line) = serde_json::to_vec(&Hello { callgate: &self.attach }) {
+            line.push(b'\n');
+            // What is lent goes with the first bytes; a fresh socket takes them all.
+            let sent = self.lender.offer(&hub, &line).min(line.len());
+            self.to_hub.extend_from_slice(&line[sent..]);
         }
         self.hub = Some(hub);
         self.look_at = None;
@@ -194,6 +187,23 @@ impl<'a> Pump<'a> {
     fn lose_hub(&mut self) {
         self.hub = None;
         self.to_hub.clear();
+        if let Some(left) = self.lender.take_back(MAX_LINE) {
+            if left.is_inside {
+                self.to_host.extend_from_slice(b"\n");
+            }
+            if left.initialize.is_some() {
+                self.memory.initialize = left.initialize;
+            }
+            for line in left.lines {
+                let (Line::Whole(text) | Line::TooLong { head: text, .. }) = line;
+                let ids = self.memory.note(&text).ids;
+                self.open.extend(ids.into_iter().map(|id| (id, ())));
+            }
+            if let Some(level) = left.level {
+                self.memory.level = Some(level.as_str().into());
+            }
+            self.from_host.spare(left.rest.len()).extend_from_slice(&left.rest);
+        }
         for (id, ()) in std::mem::take(&mut self.open) {
             self.fail(&id, "the hub ended while this was running; whether it was executed is unknown");
         }
@@ -208,41 +218,7 @@ impl<'a> Pump<'a> {
     }
 }
 
-/// The id of an answer in the form in which the hub writes answers.
-fn answered(line: &Bytes) -> Option<Bytes> {
-    const HEAD: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
-    let rest = line.strip_prefix(HEAD)?;
-    let end = if rest.first() == Some(&b'"') {
-        let mut at = 1;
-        while *rest.get(at)? != b'"' {
-            at += if rest[at] == b'\\' { 2 } else { 1 };
-        }
-        at + 1
-    } else {
-        rest.iter().position(|&byte| byte == b',')?
-    };
-    rest[end..].starts_with(b",\"").then(|| line.slice(HEAD.len()..HEAD.len() + end))
-}
-
 /// One line on stderr, where a host's log shows it.
 fn tracing_line(text: &str) {
     let _ = writeln!(io::stderr(), "callgate: {text}");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_id_of_an_answer_is_found_and_nothing_else() {
-        let check = |line: &'static str, expect: Option<&'static str>| {
-            let id = answered(&Bytes::from_static(line.as_bytes()));
-            assert_eq!(id.as_deref(), expect.map(str::as_bytes), "{line}");
-        };
-        check(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Some("7"));
-        check(r#"{"jsonrpc":"2.0","id":"a\",b","error":{}}"#, Some(r#""a\",b""#));
-        check(r#"{"jsonrpc":"2.0","id":"x"}"#, None);
-        check(r#"{"jsonrpc":"2.0","method":"m"}"#, None);
-        check(r#"{"jsonrpc":"2.0","id":"x"#, None);
-    }
 }

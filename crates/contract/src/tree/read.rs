@@ -107,9 +107,10 @@ impl Reader<'_> {
         let mut at = start + 1;
         let mut escaped = false;
         loop {
-            let rest = &self.text[at..];
-            let run = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
-            at += run.ok_or(TextFault::Syntax(self.text.len()))?;
+            at = plain_run(self.text, at);
+            if at == self.text.len() {
+                return Err(TextFault::Syntax(at));
+            }
             match self.text[at] {
                 b'"' => break,
                 b'\\' => escaped = true,
@@ -221,4 +222,25 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// Where the run of characters that stand for themselves ends: at a quote, a backslash, a control character or the end.
+fn plain_run(text: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // Eight bytes at once; a mark may be false only above a true one, so the lowest is exact.
+    while let Some(word) = text.get(at..at + 8).and_then(|word| <[u8; 8]>::try_from(word).ok()).map(u64::from_le_bytes)
+    {
+        let none = |byte: u8| word ^ (ONES * u64::from(byte));
+        let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let marks = (zero(none(b'"')) | zero(none(b'\\')) | control) & (ONES * 0x80);
+        if marks != 0 {
+            return at + (marks.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while text.get(at).is_some_and(|&byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+        at += 1;
+    }
+    at
 }

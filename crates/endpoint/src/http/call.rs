@@ -5,7 +5,7 @@ use super::delivery::{Delivery, failure, response, status};
 use super::place::{Place, Running};
 use bytes::Bytes;
 use frame::object::{quote, text};
-use frame::{Answer, Ask, Era, Level, Origin, Progress, Reply, Rope};
+use frame::{Answer, Ask, Era, Level, Origin, Params, Progress, Reply, Rope};
 use http::StatusCode;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -26,8 +26,8 @@ pub struct Question {
     pub id: Bytes,
     /// The method.
     pub method: Rc<str>,
-    /// The params object.
-    pub params: Bytes,
+    /// Its params.
+    pub params: Params,
     /// The client's raw progress token.
     pub token: Option<Bytes>,
     /// Who asks.

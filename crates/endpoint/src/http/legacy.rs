@@ -195,10 +195,10 @@ fn request(session: &Session, message: &Message, delivery: &Rc<Delivery>) {
     let (id, method) = (message.frame.id(), message.frame.method());
     let ready = match &*method {
         "ping" => Some(Out::Result("{}".into())),
-        "logging/setLevel" => Some(set_level(session, &message.params)),
+        "logging/setLevel" => Some(set_level(session, message.params.text())),
         // Their home is the other era: answered here they could be mistaken for a call to a server.
         "server/discover" | "subscriptions/listen" => Some(post::no_method()),
-        _ => post::ambiguity(&method, message.frame.raw()),
+        _ => post::ambiguity(message),
     };
     if let Some(out) = ready {
         return delivery.finish(Some((StatusCode::OK, response(&id, &out))));

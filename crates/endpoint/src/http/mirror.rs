@@ -65,7 +65,7 @@ pub fn params(
     schema: impl FnOnce(&str) -> Option<Bytes>,
 ) -> Result<(), Mismatch> {
     let Some((key, named)) = message.named() else { return Ok(()) };
-    let named = named.and_then(|name| object::text(name));
+    let named = named.as_ref().and_then(|name| object::text(name));
     match (text(headers, &NAME)?, &named) {
         (None, None) => {}
         (None, Some(_)) => return Err("Mcp-Name is missing".into()),
@@ -83,7 +83,7 @@ pub fn params(
     if memchr::memmem::find(&schema, ANNOTATION.as_bytes()).is_none() {
         return Ok(());
     }
-    properties(headers, &schema, message.arguments.as_ref(), 0)
+    properties(headers, &schema, message.params.get("arguments").as_ref(), 0)
 }
 
 /// Compares every property of `schema` that a header mirrors with the argument at its place; `values` is the object

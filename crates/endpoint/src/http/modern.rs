@@ -56,7 +56,7 @@ pub fn message(door: &Door, post: Post, message: &Message) {
     if let Err(why) = mirror::method(&post.headers, &method) {
         return post.refuse(StatusCode::BAD_REQUEST, &id, -32020, &why);
     }
-    if let Some(out) = refused(&method).or_else(|| post::ambiguity(&method, frame.raw())) {
+    if let Some(out) = refused(&method).or_else(|| post::ambiguity(message)) {
         return ready(post, &id, &out);
     }
     let Ok(shared) = place(door, &post) else { return post.responder.send(Refusal::Path.into()) };
@@ -136,8 +136,7 @@ fn ask(door: &Door, post: Post, shared: &Shared, question: Question) {
 
 fn listen(door: &Door, post: Post, shared: &Shared, message: &Message) {
     let id = &message.frame.id();
-    let Some(wanted) = object::get(&message.params, "notifications").filter(|filter| filter.first() == Some(&b'{'))
-    else {
+    let Some(wanted) = message.params.get("notifications").filter(|filter| filter.first() == Some(&b'{')) else {
         return ready(post, id, &post::error(-32602, "notifications is needed, an object"));
     };
     if post.takes == Takes::Json {

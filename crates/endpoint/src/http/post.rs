@@ -8,7 +8,7 @@ use super::mirror::{SESSION, VERSION};
 use super::{Caller, Door, legacy, modern};
 use bytes::Bytes;
 use frame::object::{self, quote};
-use frame::{Fault, FaultKind, Frame, Origin, Version, strict};
+use frame::{Fault, FaultKind, Frame, Origin, Params, Version};
 use http::{HeaderMap, StatusCode};
 use std::rc::Rc;
 use wire::era::{Out, meta};
@@ -33,25 +33,21 @@ impl Post {
     }
 }
 
-/// One message and the parts of its params that a door looks at, found in one pass: params may be long.
+/// One message, and the part of its params that a door looks at most.
 pub struct Message {
     /// The message.
     pub frame: Frame,
     /// Its params object.
-    pub params: Bytes,
+    pub params: Params,
     meta: Option<Bytes>,
-    named: [Option<Bytes>; 3],
-    /// The arguments of a call.
-    pub arguments: Option<Bytes>,
 }
 
 impl Message {
     /// Looks into a message.
     pub fn new(frame: Frame) -> Message {
-        let params = frame.params();
-        let parts = object::pick(&params, ["_meta", "name", "uri", "taskId", "arguments"]);
-        let [meta, name, uri, task, arguments] = parts.map(|part| part.map(|range| params.slice(range)));
-        Message { frame, meta, named: [name, uri, task], arguments, params }
+        let params = Params::read(frame.params());
+        let meta = params.get("_meta");
+        Message { frame, meta, params }
     }
     /// One member of its `_meta`.
     pub fn meta(&self, key: &str) -> Option<Bytes> {
@@ -62,14 +58,14 @@ impl Message {
         self.meta.as_ref()
     }
     /// What the headers of the modern era call its name, and where it stands in the params.
-    pub fn named(&self) -> Option<(&'static str, Option<&Bytes>)> {
-        let (key, place) = match &*self.frame.method() {
-            "tools/call" | "prompts/get" => ("name", 0),
-            "resources/read" => ("uri", 1),
-            "tasks/get" | "tasks/update" | "tasks/cancel" => ("taskId", 2),
+    pub fn named(&self) -> Option<(&'static str, Option<Bytes>)> {
+        let key = match &*self.frame.method() {
+            "tools/call" | "prompts/get" => "name",
+            "resources/read" => "uri",
+            "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
             _ => return None,
         };
-        Some((key, self.named[place].as_ref()))
+        Some((key, self.params.get(key)))
     }
     /// What goes to the hub.
     pub fn question(&self, origin: Rc<Origin>) -> Question {
@@ -136,9 +132,9 @@ pub fn complaint(fault: &Fault) -> (Bytes, i32, &'static str) {
 }
 
 /// The answer to a gated request that two readers could understand differently.
-pub fn ambiguity(method: &str, raw: &[u8]) -> Option<Out> {
+pub fn ambiguity(message: &Message) -> Option<Out> {
     let plain = matches!(
-        method,
+        &*message.frame.method(),
         "tools/list"
             | "prompts/list"
             | "resources/list"
@@ -149,7 +145,7 @@ pub fn ambiguity(method: &str, raw: &[u8]) -> Option<Out> {
     if plain {
         return None;
     }
-    strict::check(raw).err().map(|why| error(-32602, &why.to_string()))
+    message.params.ambiguity().map(|why| error(-32602, &why.to_string()))
 }
 
 /// There is no such method in this era.

@@ -21,7 +21,8 @@ pub struct Attach {
     /// Version of the adapter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapter: Option<String>,
-    /// `copy`: messages follow on this connection. Anything else is treated as `copy` by a hub that does not know it.
+    /// `copy`: messages follow on this connection. `lend`: the host's stdin and stdout and two memory files came with
+    /// this line (SCM_RIGHTS) and may be taken over later. Anything that a hub does not know is `copy` to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// One server under its own names.

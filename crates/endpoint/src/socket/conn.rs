@@ -3,24 +3,27 @@
 
 use super::attach::{Attach, Attached, Hello};
 use super::batch::Batch;
+use super::lend::{LentSource, Loan, Offer, Slot};
+use super::listen::Listen;
 use super::reply::{LineReply, Target};
 use bytes::Bytes;
 use frame::object;
-use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Version};
-use hub::agent::{AgentHandle, Identity, Notice, Notices, Seat, Ticket, View};
+use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Params, Version};
+use hub::agent::{AgentHandle, Identity, Seat, Ticket, View};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
 use wire::era::modern_host::Claim;
 use wire::era::{Out, legacy_host, meta, modern_host};
 use wire::peer::Outbox;
 
-/// A `subscriptions/listen` that is open.
-struct Listen {
-    id: Bytes,
-    tools: bool,
-    prompts: bool,
-    resources: bool,
+/// A request that waits for its answer.
+#[derive(Default)]
+struct Open {
+    ticket: Option<Ticket>,
+    slot: Option<Slot>,
 }
 
 pub(super) struct Conn {
@@ -33,10 +36,16 @@ pub(super) struct Conn {
     transport: Cell<&'static str>,
     seat: RefCell<Option<Rc<Seat>>>,
     /// What the client said in `initialize`.
-    session: RefCell<Option<Rc<Origin>>>,
+    pub(super) session: RefCell<Option<Rc<Origin>>>,
     /// Requests that have not been answered, by raw id.
-    open: RefCell<FxHashMap<Bytes, Option<Ticket>>>,
-    listens: RefCell<Vec<Listen>>,
+    open: RefCell<FxHashMap<Bytes, Open>>,
+    /// Rings when there may be none.
+    answered: Notify,
+    /// The host's own pipes, which the adapter may lend.
+    loan: Loan,
+    /// The number of the line that is being dealt with, while nothing waits for its answer.
+    current: Cell<Option<u64>>,
+    pub(super) listens: RefCell<Vec<Listen>>,
     fresh: Cell<bool>,
 }
 
@@ -52,6 +61,9 @@ impl Conn {
             seat: RefCell::default(),
             session: RefCell::default(),
             open: RefCell::default(),
+            answered: Notify::new(),
+            loan: Loan::default(),
+            current: Cell::new(None),
             listens: RefCell::default(),
             fresh: Cell::new(true),
         })
@@ -66,6 +78,16 @@ impl Conn {
     }
 
     pub(super) fn line(&self, line: Line) {
+        let journal = self.loan.journal();
+        let Some(journal) = journal else { return self.hear(line) };
+        self.current.set(Some(journal.line()));
+        self.hear(line);
+        if let Some(line) = self.current.take() {
+            journal.done(line);
+        }
+    }
+
+    fn hear(&self, line: Line) {
         let text = match line {
             Line::Whole(text) => text,
             Line::TooLong { head, length } => {
@@ -75,7 +97,7 @@ impl Conn {
                 return self.fail(&id, -32600, &format!("the message has {length} bytes; {limit} are accepted"));
             }
         };
-        if self.fresh.replace(false) && self.attach(&text) {
+        if self.fresh.replace(false) && self.attach(&text) || self.loan.hear(&text, &self.out) {
             return;
         }
         match Frame::parse(text.clone()) {
@@ -100,7 +122,7 @@ impl Conn {
         let mut attached = Attached {
             hub: env!("CARGO_PKG_VERSION").into(),
             pid: std::process::id(),
-            mode: "copy".into(),
+            mode: if self.loan.is_offered() { "lend" } else { "copy" }.into(),
             refused: None,
         };
         self.transport.set("stdio");
@@ -226,9 +248,42 @@ impl Conn {
         let params = frame.params();
         let Some(id) = object::get(&params, "requestId") else { return };
         self.listens.borrow_mut().retain(|listen| listen.id != id);
-        let ticket = self.open.borrow_mut().remove(&id);
-        if let Some(Some(ticket)) = ticket {
+        if let Some(ticket) = self.answered(&id) {
             ticket.cancel();
+        }
+    }
+
+    /// Notes that a request waits for its answer.
+    pub(super) fn wait_for(&self, id: &Bytes) {
+        let journal = self.loan.journal();
+        let slot = journal.and_then(|journal| Some(journal.open(self.current.take()?, id)));
+        self.open.borrow_mut().insert(id.clone(), Open { ticket: None, slot });
+    }
+
+    /// Nobody waits for its answer any more: it is in the out-buffer, or was cancelled.
+    pub(super) fn answered(&self, id: &Bytes) -> Option<Ticket> {
+        let open = self.open.borrow_mut().remove(id)?;
+        if let (Some(journal), Some(slot)) = (self.loan.journal(), open.slot) {
+            journal.close(slot);
+        }
+        self.answered.notify_one();
+        open.ticket
+    }
+
+    /// Takes what came with the first line: perhaps a host's own pipes.
+    pub(super) fn offer(&self, offer: Offer) {
+        self.loan.offer(offer);
+    }
+
+    /// The host's stdin, once it has been lent.
+    pub(super) async fn lent(&self) -> LentSource {
+        self.loan.begun().await
+    }
+
+    /// When everything is answered and written.
+    pub(super) async fn settled(&self) {
+        while !(self.open.borrow().is_empty() && self.out.waiting() == 0) {
+            let _ = tokio::time::timeout(Duration::from_millis(20), self.answered.notified()).await;
         }
     }
 
@@ -275,6 +330,9 @@ impl Conn {
                 };
                 origin.level.set(Some(level));
                 seat.set_level(Some(level));
+                if let Some(journal) = self.loan.journal() {
+                    journal.level(Some(level));
+                }
                 self.say(&id, &Out::Result("{}".into()), batch);
             }
             _ => self.ask(&seat, id, method.into(), params, origin, batch),
@@ -291,20 +349,17 @@ impl Conn {
         batch: Option<&Rc<Batch>>,
     ) {
         let Some(me) = self.me.upgrade() else { return };
-        let token = meta::progress_token(&params);
+        let params = Params::read(params);
+        let token = params.get("_meta").as_ref().and_then(meta::token_in);
         let wants_progress = token.is_some();
         let target = Target { conn: me, id: id.clone(), method: Rc::clone(&method), batch: batch.cloned() };
         let reply = LineReply::new(target, token, Rc::clone(&origin));
-        self.open.borrow_mut().insert(id.clone(), None);
+        self.wait_for(&id);
         let ticket = seat.ask(Ask { method, params, origin, wants_progress }, Box::new(reply));
         // The answer may have come already.
-        if let Some(place) = self.open.borrow_mut().get_mut(&id) {
-            *place = Some(ticket);
+        if let Some(open) = self.open.borrow_mut().get_mut(&id) {
+            open.ticket = Some(ticket);
         }
-    }
-
-    pub(super) fn answered(&self, id: &Bytes) {
-        self.open.borrow_mut().remove(id);
     }
 
     fn reject(&self, id: &Bytes, error: Answer, batch: Option<&Rc<Batch>>) {
@@ -326,80 +381,15 @@ impl Conn {
         };
         let version = origin.version;
         *self.session.borrow_mut() = Some(origin);
+        if let Some(journal) = self.loan.journal() {
+            journal.initialized(params);
+        }
         let (Some(me), id, batch) = (self.me.upgrade(), id.clone(), batch.cloned()) else { return };
+        self.wait_for(&id);
         seat.when_described(move |it| {
             let out = legacy_host::initialized(version, &it.capabilities, &it.server_info, it.instructions.as_deref());
             me.say(&id, &out, batch.as_ref());
+            me.answered(&id);
         });
-    }
-
-    fn listen(&self, id: Bytes, params: &Bytes) {
-        let filter = object::get(params, "notifications").unwrap_or_default();
-        let wants = |key: &str| object::get(&filter, key).as_deref() == Some(b"true");
-        let listen = Listen {
-            id: id.clone(),
-            tools: wants("toolsListChanged"),
-            prompts: wants("promptsListChanged"),
-            resources: wants("resourcesListChanged"),
-        };
-        let accepted: Vec<String> = [
-            (listen.tools, "toolsListChanged"),
-            (listen.prompts, "promptsListChanged"),
-            (listen.resources, "resourcesListChanged"),
-        ]
-        .iter()
-        .filter(|(wanted, _)| *wanted)
-        .map(|(_, key)| format!("\"{key}\":true"))
-        .collect();
-        let params = format!("\"notifications\":{{{}}},", accepted.join(","));
-        self.tagged("notifications/subscriptions/acknowledged", &params, &id);
-        self.open.borrow_mut().insert(id, None);
-        self.listens.borrow_mut().push(listen);
-    }
-
-    /// A modern notice on one listen request. `params`: further members, each with a comma behind it.
-    fn tagged(&self, method: &str, params: &str, id: &Bytes) {
-        let _ = self.out.line(|sink| {
-            sink.put(
-                format!(
-                    "{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}\"_meta\":{{\"{}\":",
-                    meta::SUBSCRIPTION_ID
-                )
-                .as_bytes(),
-            );
-            sink.put(id);
-            sink.put(b"}}}");
-        });
-    }
-}
-
-impl Notices for Conn {
-    fn notice(&self, notice: &Notice) {
-        let session = self.session.borrow().clone();
-        let (method, wanted): (_, fn(&Listen) -> bool) = match notice {
-            Notice::ToolsChanged => ("notifications/tools/list_changed", |listen| listen.tools),
-            Notice::PromptsChanged => ("notifications/prompts/list_changed", |listen| listen.prompts),
-            Notice::ResourcesChanged => ("notifications/resources/list_changed", |listen| listen.resources),
-            Notice::Log { params, .. } => {
-                // Modern clients take log lines of their own requests only.
-                if session.is_some() {
-                    let _ = self.out.line(|sink| {
-                        sink.put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":");
-                        sink.put_shared(params);
-                        sink.put(b"}");
-                    });
-                }
-                return;
-            }
-        };
-        if session.is_some() {
-            let _ =
-                self.out.line(|sink| sink.put(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}").as_bytes()));
-        }
-        let ids: Vec<Bytes> =
-            self.listens.borrow().iter().filter(|listen| wanted(listen)).map(|listen| listen.id.clone()).collect();
-        for id in ids {
-            self.tagged(method, "", &id);
-        }
     }
 }

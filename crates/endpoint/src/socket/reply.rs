@@ -68,7 +68,7 @@ impl Reply for LineReply {
             Era::Legacy => legacy_host::answer(answer, method),
             Era::Modern => modern_host::answer(answer, method),
         };
-        conn.answered(id);
         conn.say(id, &out, batch.as_ref());
+        conn.answered(id);
     }
 }

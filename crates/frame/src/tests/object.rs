@@ -194,3 +194,20 @@ proptest! {
         let _ = crate::object::last_scalar(&object, "a");
     }
 }
+
+#[test]
+fn a_flag_is_found_wherever_it_stands() {
+    let table = [
+        (r#"{"content":[],"isError":true}"#, true),
+        (r#"{"content":[],"isError":false}"#, false),
+        (r#"{"isError":true,"content":[{"text":"x"}]}"#, true),
+        (r#"{"isError":false,"content":[{"isError":true}]}"#, false),
+        (r#"{"content":[{"isError":true}]}"#, false),
+        (r#"{"content":[],"isError":"true"}"#, false),
+        (r#"{"isError":true,"isError":false}"#, false),
+        (r#"{}"#, false),
+    ];
+    for (text, expect) in table {
+        assert_eq!(crate::object::is_true(text.as_bytes(), "isError"), expect, "{text}");
+    }
+}

@@ -2,9 +2,9 @@
 
 use super::{Out, error_code, has_cache_hints};
 use bytes::Bytes;
-use frame::object::{self, Edit};
+use frame::object::{self, Edit, Member};
 use frame::{Answer, Era, Origin, Rope, Version};
-use std::cell::Cell;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// Reads the params of `initialize`.
@@ -24,7 +24,7 @@ pub fn initialize(params: &Bytes) -> Result<Rc<Origin>, Answer> {
             .filter(|text| text.first() == Some(&b'{'))
             .unwrap_or_else(|| Bytes::from_static(b"{}"))
     };
-    Ok(Rc::new(Origin { version, client_info: part(info), capabilities: part(capabilities), level: Cell::new(None) }))
+    Ok(Rc::new(Origin::new(version, part(info), part(capabilities), None)))
 }
 
 /// The result of `initialize`. `capabilities` and `server_info` are JSON objects.
@@ -52,20 +52,23 @@ pub fn answer(answer: Answer, method: &str) -> Out {
 
 fn from_modern(body: Rope, method: &str) -> Out {
     let text = body.join();
-    let [kind, structured] = object::pick(&text, ["resultType", "structuredContent"]);
-    let kind = kind.and_then(|range| object::text(&text[range]));
-    if kind.as_deref().is_some_and(|kind| kind != "complete") {
+    let members: SmallVec<[Member; 8]> = object::members(&text).collect();
+    let value = |name: &str| {
+        let found = members.iter().rev().find(|member| object::key_is(&text[member.key.clone()], name))?;
+        Some(&text[found.value.clone()])
+    };
+    if value("resultType").and_then(object::text).is_some_and(|kind| kind != "complete") {
         return needs(method, "the server asks for input that this hub cannot pass to this client yet");
     }
-    let mut edit = Edit::new().remove("resultType");
-    if has_cache_hints(method) {
-        edit = edit.remove("ttlMs").remove("cacheScope");
-    }
     // Before 2026-07-28 structured output is always an object; any other value stays readable in `content`.
-    if structured.is_some_and(|range| text[range.start] != b'{') {
-        edit = edit.remove("structuredContent");
-    }
-    Out::Result(edit.apply(&text))
+    let is_structured = value("structuredContent").is_none_or(|value| value.first() == Some(&b'{'));
+    let hints = has_cache_hints(method);
+    let drops = |key: &[u8]| {
+        object::key_is(key, "resultType")
+            || hints && (object::key_is(key, "ttlMs") || object::key_is(key, "cacheScope"))
+            || !is_structured && object::key_is(key, "structuredContent")
+    };
+    Out::Result(object::without(&text, &members, drops))
 }
 
 fn needs(method: &str, what: &str) -> Out {

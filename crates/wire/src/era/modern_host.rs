@@ -4,7 +4,6 @@ use super::{Out, error_code, has_cache_hints, meta};
 use bytes::Bytes;
 use frame::object::{self, Edit};
 use frame::{Answer, Era, Level, Origin, Rope, Version};
-use std::cell::Cell;
 use std::rc::Rc;
 
 /// How a request's `_meta` reads.
@@ -41,12 +40,8 @@ pub fn claim_in(bag: Option<&Bytes>) -> Claim {
         Some(level) => level,
         None => None,
     };
-    Claim::Modern(Rc::new(Origin {
-        version: Version::V2026,
-        client_info: info.map_or_else(|| Bytes::from_static(b"{}"), |range| bag.slice(range)),
-        capabilities: bag.slice(capabilities),
-        level: Cell::new(level),
-    }))
+    let info = info.map_or_else(|| Bytes::from_static(b"{}"), |range| bag.slice(range));
+    Claim::Modern(Rc::new(Origin::new(Version::V2026, info, bag.slice(capabilities), level)))
 }
 
 /// The error for a version that the hub does not speak in this form.

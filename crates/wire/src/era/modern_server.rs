@@ -1,34 +1,23 @@
 //! The hub's side towards 2026-07-28 servers: each request carries what its client is and can do.
 
-use super::meta;
+use super::meta::{self, Stamp};
 use bytes::Bytes;
 use frame::{Era, Origin, Rope, object};
-use std::cell::Cell;
 
 /// Params as a modern server gets them.
 pub fn params(params: &Bytes, token: Option<u64>, origin: &Origin) -> Rope {
-    if origin.version.era() == Era::Modern {
-        return meta::for_server(params, token, Some(origin));
-    }
-    // What a legacy client could do through server→client requests is not carried over yet: nothing is declared.
-    let quiet = Origin {
-        version: origin.version,
-        client_info: origin.client_info.clone(),
-        capabilities: Bytes::from_static(b"{}"),
-        level: Cell::new(origin.level.get()),
-    };
-    meta::for_server(params, token, Some(&quiet))
+    let members = origin.stamp.get_or_init(|| {
+        // What a legacy client could do through server→client requests is not carried over yet: nothing is declared.
+        let capabilities = if origin.version.era() == Era::Modern { &origin.capabilities[..] } else { b"{}" };
+        meta::stamp(&origin.client_info, capabilities)
+    });
+    meta::for_server(params, token, Some(Stamp { members, level: origin.level.get() }))
 }
 
 /// What the hub itself is when it asks for its own sake (discover, lists, listen).
 pub fn own_origin(hub_version: &str) -> Origin {
     let info = format!("{{\"name\":\"callgate\",\"version\":{}}}", object::quote(hub_version));
-    Origin {
-        version: frame::Version::V2026,
-        client_info: info.into(),
-        capabilities: Bytes::from_static(b"{}"),
-        level: Cell::new(None),
-    }
+    Origin::new(frame::Version::V2026, info.into(), Bytes::from_static(b"{}"), None)
 }
 
 /// Whether a `server/discover` result says that the server speaks 2026-07-28.

@@ -8,7 +8,7 @@ use super::session::{self, Loss, Session, Ticket};
 use super::stream;
 use super::target::{PlainHttp, Target, TargetFault};
 use super::trouble::{Failure, FailureKind};
-use crate::link::{Link, Message, SendFault, SharedInbox};
+use crate::link::{Link, Message, SendFault, SharedInbox, Text};
 use crate::task;
 use frame::{Rope, Version, object, own_id};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
@@ -240,8 +240,8 @@ fn cancelled(message: &Message<'_>) -> Option<u64> {
     if message.method != "notifications/cancelled" {
         return None;
     }
-    let params = object::get(&message.text.join(), "params")?;
-    own_id(&object::get(&params, "requestId")?)
+    let Text::Params(params) = message.text else { return None };
+    own_id(&object::get(&params.join(), "requestId")?)
 }
 
 impl Traffic {
@@ -291,7 +291,7 @@ impl Core {
             ("notifications/initialized", None) => Step::Initialized,
             _ => Step::Plain,
         };
-        Job { id: message.id, step, fields, text: message.text.clone(), sent: Arc::default(), after: None }
+        Job { id: message.id, step, fields, text: message.rope(), sent: Arc::default(), after: None }
     }
 
     /// Starts what may leave.

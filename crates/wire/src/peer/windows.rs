@@ -1,6 +1,7 @@
 //! Both ends of a connection on Windows: named pipes, also for the standard streams of servers, because those are the
 //! pipes that can be waited for. Type-checked, not run yet.
 
+use super::Reads;
 use bytes::BytesMut;
 use named_pipe::Server;
 use std::io::{self, IoSlice};
@@ -25,14 +26,17 @@ impl Source {
     pub fn from_fd(pipe: Server) -> io::Result<Source> {
         Ok(Source(Rc::new(pipe)))
     }
-    pub(super) async fn readable(&self) -> io::Result<()> {
-        self.0.readable().await
-    }
-    pub(super) fn try_read(&self, into: &mut BytesMut) -> io::Result<usize> {
-        match self.0.try_read_buf(into) {
-            // How the other side's end is told here.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
-            read => read,
+}
+
+impl Reads for Source {
+    async fn read(&mut self, into: &mut BytesMut) -> io::Result<usize> {
+        loop {
+            match self.0.try_read_buf(into) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.0.readable().await?,
+                // How the other side's end is told here.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
+                read => return read,
+            }
         }
     }
 }
@@ -45,7 +49,10 @@ impl Dest {
     pub(super) async fn writable(&self) -> io::Result<()> {
         self.0.writable().await
     }
-    pub(super) fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+    pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_write(bytes)
+    }
+    pub(super) fn try_write_all(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         self.0.try_write_vectored(parts)
     }
 }

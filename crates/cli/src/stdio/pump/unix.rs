@@ -1,7 +1,9 @@
 //! Linux and macOS: one loop around poll(2), no thread.
 
+mod descriptor;
+
 use super::{End, Pump};
-use bytes::BytesMut;
+use descriptor::{Read, quiet, read_some, write_some};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
@@ -32,12 +34,6 @@ impl Ears {
     }
 }
 
-enum Read {
-    Some(usize),
-    Nothing,
-    End,
-}
-
 impl Pump<'_> {
     /// Copies until the host leaves. The hub is looked for at once, but nothing depends on it before the first message.
     pub fn run(&mut self) -> io::Result<End> {
@@ -46,11 +42,39 @@ impl Pump<'_> {
         quiet(host_in);
         quiet(host_out);
         loop {
-            let closed = self.wait(host_in, host_out)?;
+            let closed =
+                if self.lender.is_away() { self.wait_for_hub(host_out) } else { self.wait(host_in, host_out) }?;
             if let Some(end) = closed {
                 return Ok(end);
             }
         }
+    }
+
+    /// While the hub has the host's pipes, or is about to get them: only what the hub says counts.
+    fn wait_for_hub(&mut self, host_out: BorrowedFd<'_>) -> io::Result<Option<End>> {
+        let Some(hub) = self.hub.take() else { return Ok(None) };
+        let wants = |wanted: bool, flag| if wanted { flag } else { PollFlags::empty() };
+        let mut fds = vec![PollFd::new(&hub, PollFlags::IN | wants(!self.to_hub.is_empty(), PollFlags::OUT))];
+        if !self.to_host.is_empty() {
+            fds.push(PollFd::from_borrowed_fd(host_out, PollFlags::OUT));
+        }
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        drop(fds);
+        self.hub = Some(hub);
+        if let Some(end) = self.hear_hub() {
+            return Ok(Some(end));
+        }
+        if write_some(host_out, &mut self.to_host).is_err() {
+            return Ok(Some(End::HostLeft));
+        }
+        if self.hub.is_some() {
+            self.to_hub.extend_from_slice(self.lender.go(self.to_host.is_empty()));
+        }
+        self.say_hub();
+        Ok(None)
     }
 
     fn wait(&mut self, host_in: BorrowedFd<'_>, host_out: BorrowedFd<'_>) -> io::Result<Option<End>> {
@@ -77,9 +101,9 @@ impl Pump<'_> {
             return Ok(Some(End::HostLeft));
         }
         if heard.get(2).is_some_and(|flags| !flags.is_empty())
-            && let Some(refused) = self.hear_hub()
+            && let Some(end) = self.hear_hub()
         {
-            return Ok(Some(End::Refused(refused)));
+            return Ok(Some(end));
         }
         if !heard[0].is_empty() && !self.hear_host(host_in)? {
             self.settle(host_out)?;
@@ -87,6 +111,10 @@ impl Pump<'_> {
         }
         if self.look_at.is_some_and(|at| at <= Instant::now()) {
             self.look();
+        }
+        let is_quiet = self.open.is_empty() && self.to_hub.is_empty() && self.from_host.pending() == 0;
+        if self.hub.is_some() && is_quiet {
+            self.to_hub.extend_from_slice(self.lender.ask());
         }
         self.say_hub();
         if write_some(host_out, &mut self.to_host).is_err() {
@@ -138,8 +166,8 @@ impl Pump<'_> {
         Ok(true)
     }
 
-    /// Some: why the hub does not let us in.
-    fn hear_hub(&mut self) -> Option<String> {
+    /// Some: why it is over.
+    fn hear_hub(&mut self) -> Option<End> {
         let hub = self.hub.as_ref()?;
         match read_some(hub.as_fd(), &mut self.ears.chunk) {
             Ok(Read::Some(length)) => self.from_hub.spare(length).extend_from_slice(&self.ears.chunk[..length]),
@@ -158,38 +186,4 @@ impl Pump<'_> {
             self.lose_hub();
         }
     }
-}
-
-/// A pipe or socket is ours alone and need not block; a terminal is shared with others and stays as it is.
-fn quiet(fd: BorrowedFd<'_>) {
-    use rustix::fs::FileType;
-    let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    if matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {
-        // Where it is refused, a full pipe blocks us: slower, not wrong.
-        let _ = rustix::io::ioctl_fionbio(fd, true);
-    }
-}
-
-fn read_some(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<Read> {
-    match rustix::io::read(fd, into) {
-        Ok(0) => Ok(Read::End),
-        Ok(length) => Ok(Read::Some(length)),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(Read::Nothing),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn write_some(fd: BorrowedFd<'_>, from: &mut BytesMut) -> io::Result<()> {
-    while !from.is_empty() {
-        match rustix::io::write(fd, from) {
-            Ok(written) => bytes::Buf::advance(from, written),
-            Err(Errno::AGAIN) => return Ok(()),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if from.capacity() > 1 << 20 {
-        *from = BytesMut::new();
-    }
-    Ok(())
 }

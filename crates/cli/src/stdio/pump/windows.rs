@@ -98,8 +98,8 @@ impl Pump<'_> {
                 self.settle();
                 return Ok(End::HostLeft);
             }
-            if let Some(refused) = heard.and_then(|heard| self.take(heard)) {
-                return Ok(End::Refused(refused));
+            if let Some(end) = heard.and_then(|heard| self.take(heard)) {
+                return Ok(end);
             }
             if self.look_at.is_some_and(|at| at <= Instant::now()) {
                 self.look();
@@ -110,8 +110,8 @@ impl Pump<'_> {
         }
     }
 
-    /// Some: why the hub does not let us in.
-    fn take(&mut self, heard: Heard) -> Option<String> {
+    /// Some: why it is over.
+    fn take(&mut self, heard: Heard) -> Option<End> {
         let current = self.hub.as_ref().map(|hub| hub.number);
         match heard {
             Heard::Host(bytes) => {

@@ -127,7 +127,7 @@ impl Place for FakePlace {
         self.state.levels.borrow_mut().push(level);
     }
     fn ask(&self, ask: Ask, reply: Box<dyn Reply>) -> Box<dyn Running> {
-        let params = String::from_utf8(ask.params.to_vec()).unwrap();
+        let params = String::from_utf8(ask.params.text().to_vec()).unwrap();
         self.state.asked.borrow_mut().push((ask.method.to_string(), params.clone()));
         let number = self.state.last.get() + 1;
         self.state.last.set(number);

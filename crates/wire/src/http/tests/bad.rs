@@ -179,7 +179,8 @@ fn a_request_that_never_left_is_said_to_be_unsent() {
         let origin = format!("http://{}", fake.address);
         drop(fake.listener);
         let text = "{}".into();
-        link.send(&Message { id: Some(1), method: "tools/call", name: None, headers: &[], text: &text }).unwrap();
+        link.send(&Message { id: Some(1), method: "tools/call", name: None, headers: &[], text: Text::Whole(&text) })
+            .unwrap();
         assert_eq!(ear.failure().await, (1, format!("{origin} refused the connection"), false));
         assert_eq!(link.failure(), Some(FailureKind::Unreachable));
     });
@@ -209,7 +210,14 @@ fn tls_and_names_fail_in_plain_words() {
         let ask = |url: &str| {
             let link = HttpLink::new(url, &fields(), PlainHttp::Loopback, quick(), ear.clone()).unwrap();
             let text = "{}".into();
-            link.send(&Message { id: Some(1), method: "tools/call", name: None, headers: &[], text: &text }).unwrap();
+            link.send(&Message {
+                id: Some(1),
+                method: "tools/call",
+                name: None,
+                headers: &[],
+                text: Text::Whole(&text),
+            })
+            .unwrap();
             link
         };
         let _link = ask(&format!("https://{}/?key=secret", fake.address));

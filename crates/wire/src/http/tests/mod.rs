@@ -8,8 +8,8 @@ mod modern;
 use super::carrier::Carrier;
 use super::target::Target;
 use super::{HttpLimits, HttpLink, PlainHttp};
-use crate::link::{Inbox, Link, Message};
-use frame::{Fault, Frame, Version};
+use crate::link::{Inbox, Link, Message, Text};
+use frame::{Fault, Frame, Rope, Version};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -171,12 +171,12 @@ impl Setup {
     /// Sends a request with this id.
     fn ask(&self, id: u64, method: &str) {
         let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"}}");
-        let message = Message { id: Some(id), method, name: None, headers: &[], text: &text.into() };
+        let message = Message { id: Some(id), method, name: None, headers: &[], text: Text::Whole(&text.into()) };
         self.link.send(&message).unwrap();
     }
     fn notify(&self, method: &str, params: &str) {
-        let text = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}");
-        self.link.send(&Message { id: None, method, name: None, headers: &[], text: &text.into() }).unwrap();
+        let params = Rope::from(params.to_owned());
+        self.link.send(&Message { id: None, method, name: None, headers: &[], text: Text::Params(&params) }).unwrap();
     }
     /// Goes through `initialize`; gives the GET that asks for the session's stream.
     async fn initialize(&self, id: u64, session: &str) -> Call {

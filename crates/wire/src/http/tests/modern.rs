@@ -16,8 +16,13 @@ fn a_call_carries_its_headers_and_gets_its_answer() {
     modern(quick(), |setup| async move {
         let text: Rope = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\"}".into();
         let headers = [("Mcp-Param-Region".to_owned(), "eu".to_owned())];
-        let message =
-            Message { id: Some(7), method: "tools/call", name: Some("größe"), headers: &headers, text: &text };
+        let message = Message {
+            id: Some(7),
+            method: "tools/call",
+            name: Some("größe"),
+            headers: &headers,
+            text: Text::Whole(&text),
+        };
         setup.link.send(&message).unwrap();
         let call = setup.fake.next().await;
         let table = [
@@ -116,7 +121,7 @@ fn more_than_may_run_waits_in_order_and_then_is_refused() {
     modern(limits, |setup| async move {
         (1..=5).for_each(|id| setup.ask(id, "tools/call"));
         let text: Rope = "{}".into();
-        let message = Message { id: Some(6), method: "tools/call", name: None, headers: &[], text: &text };
+        let message = Message { id: Some(6), method: "tools/call", name: None, headers: &[], text: Text::Whole(&text) };
         assert_eq!(setup.link.send(&message), Err(SendFault::Full));
         let first = setup.fake.next().await;
         let _second = setup.fake.next().await;
@@ -188,7 +193,7 @@ fn closing_ends_everything_and_says_so() {
         call.left().await;
         assert_eq!(setup.ear.next().await, Told::Closed);
         let text: Rope = "{}".into();
-        let message = Message { id: Some(2), method: "ping", name: None, headers: &[], text: &text };
+        let message = Message { id: Some(2), method: "ping", name: None, headers: &[], text: Text::Whole(&text) };
         assert_eq!(setup.link.send(&message), Err(SendFault::Closed));
     });
 }

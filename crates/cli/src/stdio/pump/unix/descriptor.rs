@@ -1,0 +1,52 @@
+//! Reading and writing descriptors without waiting.
+
+use bytes::BytesMut;
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// What a read came to.
+pub enum Read {
+    /// So many bytes.
+    Some(usize),
+    /// Nothing is there now.
+    Nothing,
+    /// The other side has ended.
+    End,
+}
+
+/// A pipe or socket is ours alone and need not block; a terminal is shared with others and stays as it is.
+pub fn quiet(fd: BorrowedFd<'_>) {
+    use rustix::fs::FileType;
+    let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    if matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {
+        // Where it is refused, a full pipe blocks us: slower, not wrong.
+        let _ = rustix::io::ioctl_fionbio(fd, true);
+    }
+}
+
+/// Reads what is there.
+pub fn read_some(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<Read> {
+    match rustix::io::read(fd, into) {
+        Ok(0) => Ok(Read::End),
+        Ok(length) => Ok(Read::Some(length)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(Read::Nothing),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes what is taken now, and takes it out of the buffer.
+pub fn write_some(fd: BorrowedFd<'_>, from: &mut BytesMut) -> io::Result<()> {
+    while !from.is_empty() {
+        match rustix::io::write(fd, from) {
+            Ok(written) => bytes::Buf::advance(from, written),
+            Err(Errno::AGAIN) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if from.capacity() > 1 << 20 {
+        *from = BytesMut::new();
+    }
+    Ok(())
+}

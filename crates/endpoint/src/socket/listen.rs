@@ -1,0 +1,87 @@
+//! What a client is told without having asked just now: by its session, or on the `subscriptions/listen` it has open.
+
+use super::conn::Conn;
+use bytes::Bytes;
+use frame::object;
+use hub::agent::{Notice, Notices};
+use wire::era::meta;
+
+/// A `subscriptions/listen` that is open.
+pub(super) struct Listen {
+    pub id: Bytes,
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+}
+
+impl Conn {
+    pub(super) fn listen(&self, id: Bytes, params: &Bytes) {
+        let filter = object::get(params, "notifications").unwrap_or_default();
+        let wants = |key: &str| object::get(&filter, key).as_deref() == Some(b"true");
+        let listen = Listen {
+            id: id.clone(),
+            tools: wants("toolsListChanged"),
+            prompts: wants("promptsListChanged"),
+            resources: wants("resourcesListChanged"),
+        };
+        let accepted: Vec<String> = [
+            (listen.tools, "toolsListChanged"),
+            (listen.prompts, "promptsListChanged"),
+            (listen.resources, "resourcesListChanged"),
+        ]
+        .iter()
+        .filter(|(wanted, _)| *wanted)
+        .map(|(_, key)| format!("\"{key}\":true"))
+        .collect();
+        let params = format!("\"notifications\":{{{}}},", accepted.join(","));
+        self.tagged("notifications/subscriptions/acknowledged", &params, &id);
+        self.wait_for(&id);
+        self.listens.borrow_mut().push(listen);
+    }
+
+    /// A modern notice on one listen request. `params`: further members, each with a comma behind it.
+    fn tagged(&self, method: &str, params: &str, id: &Bytes) {
+        let _ = self.out.line(|sink| {
+            sink.put(
+                format!(
+                    "{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}\"_meta\":{{\"{}\":",
+                    meta::SUBSCRIPTION_ID
+                )
+                .as_bytes(),
+            );
+            sink.put(id);
+            sink.put(b"}}}");
+        });
+    }
+}
+
+impl Notices for Conn {
+    fn notice(&self, notice: &Notice) {
+        let session = self.session.borrow().clone();
+        let (method, wanted): (_, fn(&Listen) -> bool) = match notice {
+            Notice::ToolsChanged => ("notifications/tools/list_changed", |listen| listen.tools),
+            Notice::PromptsChanged => ("notifications/prompts/list_changed", |listen| listen.prompts),
+            Notice::ResourcesChanged => ("notifications/resources/list_changed", |listen| listen.resources),
+            Notice::Log { params, .. } => {
+                // Modern clients take log lines of their own requests only.
+                if session.is_some() {
+                    let _ = self.out.line(|sink| {
+                        sink.put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":");
+                        sink.put_shared(params);
+                        sink.put(b"}");
+                    });
+                }
+                return;
+            }
+        };
+        if session.is_some() {
+            let _ =
+                self.out.line(|sink| sink.put(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}").as_bytes()));
+        }
+        let ids: Vec<Bytes> =
+            self.listens.borrow().iter().filter(|listen| wanted(listen)).map(|listen| listen.id.clone()).collect();
+        for id in ids {
+            self.tagged(method, "", &id);
+        }
+    }
+}
