@@ -138,6 +138,36 @@ fn a_disabled_server_is_refused_by_its_old_names() {
 }
 
 #[test]
+fn a_tool_that_a_profile_no_longer_shows_is_refused_by_its_old_names() {
+    let home = Home::new();
+    let config = |profiles: Value| json!({ "mcpServers": { "f": fake(&[]) }, "profiles": profiles });
+    home.configure(&config(json!({ "p": { "tools": ["f__echo", "f__seen"] } })));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--profile", "p"]);
+    client.initialize("2025-11-25");
+    client.await_tool("f__echo");
+    assert_eq!(client.tools(), ["f__echo", "f__seen"]);
+    assert_eq!(text(&client.call("f__echo", json!({}))), "{}");
+    let gone = |client: &mut Client, names: &[&str]| {
+        for name in names {
+            let refused = client.call(name, json!({ "text": "stale" }));
+            assert_eq!(refused["structuredContent"]["error"], "unknown_tool", "{name}: {refused}");
+        }
+    };
+    home.configure(&config(json!({ "p": { "tools": ["f__seen"] } })));
+    client.await_message("the notice", |it| it["method"] == "notifications/tools/list_changed");
+    gone(&mut client, &["f__echo", "echo"]);
+    assert!(!text(&client.call("f__seen", json!({}))).contains("stale"));
+    home.configure(&config(json!({})));
+    client.await_message("the notice", |it| it["method"] == "notifications/tools/list_changed");
+    assert_eq!(client.tools(), [""; 0]);
+    gone(&mut client, &["f__echo", "f__seen", "f__write", "seen"]);
+    let mut all = attached(&home);
+    all.await_tool("f__seen");
+    assert!(!text(&all.call("f__seen", json!({}))).contains("stale"));
+}
+
+#[test]
 fn names_are_unique_and_the_same_in_whatever_order_servers_start() {
     let entry = |key: &str, tool: &str| (key.to_owned(), fake(&["--tool", tool]));
     let long = "n".repeat(80);
@@ -284,4 +314,38 @@ fn a_server_that_ends_while_it_is_listed_or_lists_nothing_says_why() {
     eventually("its start", || (state(&home, "null")["state"] == "ready").then_some(()));
     let findings = home.json(&["server", "show", "null"])["findings"].to_string();
     assert!(findings.contains("answered without `tools`"), "{findings}");
+    let reason = state(&home, "null")["reason"].to_string();
+    assert!(reason.contains("answered without `tools`"), "{reason}");
+}
+
+#[test]
+fn a_list_that_did_not_come_is_asked_for_again() {
+    let home = Home::with(json!({ "late": fake(&["--list", "late"]) }));
+    let _hub = home.serve();
+    let mut client = attached(&home);
+    client.await_tool("late__echo");
+    eventually("nothing to complain of", || state(&home, "late")["reason"].is_null().then_some(()));
+}
+
+#[test]
+fn a_server_that_floods_before_it_reads_is_listed_all_the_same() {
+    let home = Home::with(json!({ "f": fake(&["--list", "flood"]) }));
+    let _hub = home.serve();
+    let mut client = attached(&home);
+    client.await_tool("f__echo");
+    assert_eq!(text(&client.call("f__echo", json!({}))), "{}");
+    let seen = text(&client.call("f__seen", json!({}))).to_owned();
+    assert!(seen.contains("notifications/initialized"), "{seen}");
+    assert_eq!(state(&home, "f")["restarts"], 0);
+}
+
+#[test]
+fn an_entry_that_is_nested_too_deep_costs_only_itself() {
+    let home = Home::with(json!({ "f": fake(&["--list", "deep"]) }));
+    let _hub = home.serve();
+    let mut client = attached(&home);
+    client.await_tool("f__seen");
+    assert_eq!(client.tools(), ["f__echo", "f__seen"]);
+    let findings = home.json(&["server", "show", "f"])["findings"].to_string();
+    assert!(findings.contains("`deep` was left out: it is nested deeper than 127 levels"), "{findings}");
 }

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """A scripted MCP server for the stories: each tool is one way in which real servers misbehave.
 
-Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|exit|null] [--name NAME]
+Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|exit|null|late|deep|flood] [--name NAME]
                [--heavy N] [--tool ONLY]
 """
 import json
 import os
 import signal
 import sys
-import time
 
 FLAGS = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 OUT = sys.stdout.buffer
@@ -51,7 +50,7 @@ def tool(name, properties=None, **more):
 
 NAMES = ["echo", "noise", "bytewise", "spam", "twice", "odd_null_error", "odd_no_message", "odd_big_code",
          "odd_no_version", "odd_not_object", "broken_line", "long_line", "endless", "bye", "add_tool", "same_list",
-         "env", "deaf", "burst", "seen", "never", "shout", "unknown_fields"]
+         "env", "burst", "seen", "never", "shout", "unknown_fields"]
 
 
 def heavy(n):
@@ -150,10 +149,6 @@ def call(id, params):
     elif name == "env":
         fds = sorted(int(fd) for fd in os.listdir("/proc/self/fd"))
         text(id, json.dumps({"env": dict(os.environ), "fds": fds}))
-    elif name == "deaf":
-        text(id, "deaf from now on")
-        while True:
-            time.sleep(3600)
     elif name == "burst":
         for n in range(int(arguments.get("count", 200))):
             send({"jsonrpc": "2.0", "method": "notifications/progress",
@@ -176,7 +171,7 @@ def call(id, params):
 
 
 def main():
-    modern = False
+    modern, lists = False, 0
     for line in sys.stdin.buffer:
         message = json.loads(line)
         method, id, params = message.get("method"), message.get("id"), message.get("params")
@@ -194,6 +189,10 @@ def main():
             else:
                 error(id, -32602 if DISCOVER == "invalid" else -32601, "unknown method")
         elif method == "initialize":
+            if FLAGS.get("--list") == "flood":
+                # More than any pipe and buffer between holds the answers to, before it reads on.
+                for n in range(100_000):
+                    OUT.write(b'{"jsonrpc":"2.0","id":"flood %d","method":"roots/list"}\n' % n)
             result(id, {"protocolVersion": params["protocolVersion"],
                         "capabilities": {"tools": {"listChanged": True}, "logging": {}},
                         "serverInfo": {"name": FLAGS.get("--name", "fake"), "version": "1"},
@@ -205,6 +204,15 @@ def main():
                 sys.exit(3)
             if FLAGS.get("--list") == "null":
                 result(id, {"tools": None})
+                continue
+            lists += 1
+            if FLAGS.get("--list") == "late" and lists == 1:
+                error(id, -32000, "not ready yet")
+                continue
+            if FLAGS.get("--list") == "deep":
+                deep = '{"name":"deep","inputSchema":{"type":"object","x":%s}}' % ("[" * 1000 + "]" * 1000)
+                entries = [json.dumps(tool("echo")), deep, json.dumps(tool("seen"))]
+                write('{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}\n' % (json.dumps(id), ",".join(entries)))
                 continue
             page = listed(params)
             if modern:

@@ -63,6 +63,34 @@ fn servers_are_added_disabled_stopped_and_removed() {
 }
 
 #[test]
+fn who_waits_for_a_server_that_a_person_stops_reads_that() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&[]);
+    client.initialize("2025-11-25");
+    let check = |client: &mut stories::Client, verb: &str, expect: &str| {
+        client.await_tool("f__never");
+        let waits = client.send("tools/call", json!({ "name": "f__never", "arguments": {} }));
+        let has = || home.json(&["server", "show", "f"])["running"] == 1;
+        stories::eventually("the call at the server", || has().then_some(()));
+        let (code, _, err) = home.run(&["server", verb, "f"]);
+        assert_eq!(code, 0, "{err}");
+        let answer = client.answer(&waits)["result"].clone();
+        assert_eq!(answer["structuredContent"]["error"], "server_unavailable", "{answer}");
+        let why = format!("the server `f` {expect} while it ran this call.");
+        assert!(text(&answer).contains(&why), "{answer}");
+    };
+    check(&mut client, "restart", "was stopped by a person to be started again");
+    check(&mut client, "stop", "was stopped by a person");
+    let (code, _, err) = home.run(&["server", "start", "f"]);
+    assert_eq!(code, 0, "{err}");
+    check(&mut client, "disable", "was disabled in the config by a person");
+    let (code, _, err) = home.run(&["server", "enable", "f"]);
+    assert_eq!(code, 0, "{err}");
+    check(&mut client, "remove", "was removed from the config by a person");
+}
+
+#[test]
 fn tools_are_listed_shown_and_called() {
     let home = Home::with(json!({ "s": sample(&[]) }));
     let _hub = home.serve();

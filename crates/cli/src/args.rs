@@ -98,6 +98,9 @@ pub struct Stdio {
     /// Config file for a hub that is started by this
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
+    /// Say on stderr in JSON why it ends; stdout carries nothing but MCP in any case
+    #[arg(long)]
+    pub json: bool,
     /// Let the hub read and write this program's own stdin and stdout (Linux), or copy every message
     #[arg(long, value_enum, default_value_t = StdioMode::Lend)]
     pub mode: StdioMode,

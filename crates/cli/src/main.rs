@@ -9,14 +9,16 @@ mod stdio;
 mod system;
 
 use args::Stdio;
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let verb = std::env::args_os().nth(1);
     match verb.as_deref().and_then(std::ffi::OsStr::to_str) {
         // The adapter's arguments alone: the whole command tree costs more than the adapter has time for.
-        Some("stdio") => stdio::run(Stdio::parse_from(std::env::args_os().skip(1))),
+        Some("stdio") => match commands::parse::<Stdio>(std::env::args_os().skip(1).collect()) {
+            Ok(args) => stdio::run(args),
+            Err(exit) => exit,
+        },
         Some("sample-server") => system::sample_server(),
         Some("guard") => system::guard(),
         _ => commands::run(),

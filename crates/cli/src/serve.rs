@@ -7,6 +7,7 @@ mod lock;
 mod logs;
 
 use crate::args::{Globals, Serve};
+use crate::commands::{Exit, Form, say, sentence};
 use crate::system;
 use contract::Hash;
 use endpoint::http::{self as door, HttpDoor};
@@ -18,8 +19,8 @@ use hub::record::Audit;
 use hub::relay::{Boot, Relay};
 use hub::tokens::{TokenError, Tokens};
 use lock::Lock;
-use std::error::Error;
-use std::io;
+use operator::Problem;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
@@ -80,27 +81,36 @@ pub fn run(args: &Serve, globals: &Globals) -> ExitCode {
         Places::here(globals.config.as_deref()).map_err(Fault::from).and_then(|places| serve(&places, args, globals));
     match served {
         Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => complain(&fault),
+        Err(fault) => fault.report(Form::of(globals)),
     }
 }
 
-fn complain(fault: &Fault) -> ExitCode {
-    use std::io::Write;
-    let mut out = io::stderr().lock();
-    if let Fault::Config(error) = fault {
-        for line in error.lines() {
-            let _ = writeln!(out, "{line}");
+impl Fault {
+    /// Says it on stderr and gives the exit code.
+    fn report(&self, form: Form) -> ExitCode {
+        let (code, next, exit) = match self {
+            Fault::Places(error) if error.is_wrong_setting() => ("usage", None, Exit::Usage),
+            Fault::Config(error) => return refuse(&error.lines(), form),
+            Fault::Running(_) => ("already_running", Some("callgate status"), Exit::Failed),
+            Fault::Store(_) => ("store", None, Exit::Failed),
+            Fault::Places(_) | Fault::System(..) | Fault::Tokens(_) | Fault::Launch(_) => ("io", None, Exit::Failed),
+        };
+        let problem = Problem::new(code, sentence(self));
+        say(&next.into_iter().fold(problem, Problem::next), form);
+        exit.into()
+    }
+}
+
+/// All faults of a config at once, each on its line: editors find the places by themselves.
+fn refuse(faults: &[String], form: Form) -> ExitCode {
+    match form {
+        Form::Json => say(&Problem::new("bad_config", faults.join("\n")).next("callgate config check"), form),
+        Form::Text => {
+            // Where stderr is closed there is nobody to tell.
+            let _ = io::stderr().write_all((faults.join("\n") + "\n").as_bytes());
         }
-        return ExitCode::from(2);
     }
-    let mut text = format!("callgate: {fault}");
-    let mut source = fault.source();
-    while let Some(inner) = source {
-        text.push_str(&format!(": {inner}"));
-        source = inner.source();
-    }
-    let _ = writeln!(out, "{text}");
-    ExitCode::FAILURE
+    Exit::Usage.into()
 }
 
 fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> {
@@ -315,9 +325,4 @@ fn ready(places: &Places, globals: &Globals, http: Result<&String, &Option<Strin
         Err(None) => "hosts attach with `callgate stdio`".into(),
     };
     println!("callgate is ready (pid {}): {at}", std::process::id());
-}
-
-/// A folder that holds a file.
-fn folder(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("/"))
 }

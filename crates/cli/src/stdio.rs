@@ -11,8 +11,10 @@ mod pump;
 mod start;
 
 use crate::args::Stdio;
+use crate::commands::{Exit, Fault, Form, say};
 use endpoint::socket::Attach;
 use hub::config::Places;
+use operator::Problem;
 use pump::{End, Pump};
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -20,16 +22,10 @@ use std::time::SystemTime;
 /// Runs the adapter until its host leaves.
 pub fn run(options: Stdio) -> ExitCode {
     let launched = SystemTime::now();
-    let complain = |text: &str| {
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "callgate: {text}");
-    };
+    let form = if options.json { Form::Json } else { Form::Text };
     let places = match Places::here(options.config.as_deref()) {
         Ok(places) => places,
-        Err(error) => {
-            complain(&error.to_string());
-            return ExitCode::from(2);
-        }
+        Err(error) => return Fault::from(error).report(form),
     };
     let mut session = [0u8; 8];
     // Without randomness two adapters of one host look alike, nothing worse.
@@ -49,12 +45,9 @@ pub fn run(options: Stdio) -> ExitCode {
     match Pump::new(&places, attach, launched).run() {
         Ok(End::HostLeft) => ExitCode::SUCCESS,
         Ok(End::Refused(why)) => {
-            complain(&why);
-            ExitCode::from(2)
+            say(&Problem::new("refused", why), form);
+            Exit::Usage.into()
         }
-        Err(error) => {
-            complain(&error.to_string());
-            ExitCode::FAILURE
-        }
+        Err(source) => Fault::io("the host's pipes failed", source).report(form),
     }
 }

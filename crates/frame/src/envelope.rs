@@ -20,26 +20,35 @@ pub enum Kind {
 }
 
 /// Why a text is no usable message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultKind {
     /// Not one complete JSON text.
+    #[error("it is not one complete JSON text")]
     NotJson,
     /// Not UTF-8.
+    #[error("it is not UTF-8")]
     BadUtf8,
     /// Nested deeper than [`crate::strict::MAX_DEPTH`].
+    #[error("it is nested deeper than {} levels", crate::strict::MAX_DEPTH)]
     TooDeep,
     /// One of the envelope's own keys occurs twice.
+    #[error("a key of its envelope stands twice")]
     DuplicateKey,
     /// A JSON text, but no JSON-RPC 2.0 object (`jsonrpc` missing or other).
+    #[error("it does not say that it is JSON-RPC 2.0")]
     NotRpc,
     /// A JSON array: a batch (only 2025-03-26 has those).
+    #[error("it is a batch")]
     Batch,
     /// The id is neither a string nor an integer; or it is missing where an answer needs one.
+    #[error("its id is neither a string nor an integer")]
     BadId,
     /// `params` is neither an object, absent nor null.
+    #[error("its params are no object")]
     BadParams,
     /// Neither method, result nor error; or more than one of them; a method that is no string, an error that is no
     /// object.
+    #[error("it is neither a request, a result nor an error")]
     BadShape,
 }
 

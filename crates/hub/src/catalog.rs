@@ -3,6 +3,8 @@
 
 mod pages;
 pub mod read;
+#[cfg(test)]
+mod shuffled_tests;
 mod uri;
 
 pub use pages::{BadCursor, Pages};

@@ -99,6 +99,10 @@ impl Core {
     }
 
     fn members(&self, view: &View) -> Vec<Rc<Backend>> {
+        // A profile that was removed while a client sees it shows nothing, never everything.
+        if !self.has_view(view) {
+            return Vec::new();
+        }
         let backends = self.backends.borrow();
         let shown = |backend: &&Rc<Backend>| match view {
             View::Server(key) => backend.key() == key,

@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime};
 use store::Kept;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
-use upstream::{Parts, Server, Spec, State, Watcher, task};
+use upstream::{Parts, Server, Spec, State, Stopping, Watcher, task};
 
 /// How long a person's start or restart waits for its outcome.
 const ACTION: Duration = Duration::from_secs(60);
@@ -91,7 +91,12 @@ impl Relay {
             changes.removed.contains(&key) || touched.contains(&key)
         });
         for backend in gone {
-            retire(backend);
+            let why = match new.servers.get(&**backend.key()) {
+                None => Stopping::Removed,
+                Some(entry) if entry.disabled => Stopping::Disabled,
+                Some(_) => Stopping::Changed,
+            };
+            retire(backend, why);
         }
         let mut backends = Vec::new();
         for (key, server) in &new.servers {
@@ -267,7 +272,7 @@ impl Relay {
         let mut stops = tokio::task::JoinSet::new();
         for backend in self.core.backends() {
             if let Some(server) = backend.server().cloned() {
-                task::spawn_in(&mut stops, "stop a server", async move { server.retire().await });
+                task::spawn_in(&mut stops, "stop a server", async move { server.retire(Stopping::HubStops).await });
             }
         }
         while stops.join_next().await.is_some() {}
@@ -277,10 +282,10 @@ impl Relay {
     }
 }
 
-fn retire(backend: Rc<Backend>) {
+fn retire(backend: Rc<Backend>, why: Stopping) {
     task::spawn("stop a server", async move {
         if let Some(server) = backend.server() {
-            server.retire().await;
+            server.retire(why).await;
         }
         backend.clear();
     });
@@ -320,7 +325,7 @@ async fn act(backend: &Rc<Backend>, action: ServerAction) -> Result<ServerView, 
         }
     };
     if matches!(action, ServerAction::Stop | ServerAction::Restart) {
-        server.halt();
+        server.halt(if action == ServerAction::Stop { Stopping::Halt } else { Stopping::Restart });
         settled(|state| matches!(state, State::Halted | State::Unusable), None).await;
     }
     if matches!(action, ServerAction::Start | ServerAction::Restart) {

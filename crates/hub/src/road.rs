@@ -249,12 +249,12 @@ fn judge(answer: &Answer, method: &str) -> (Ending, usize) {
 
 fn code_of(failure: &Failure) -> Code {
     match failure {
-        Failure::Unavailable(_) => Code::ServerUnavailable,
+        Failure::Unavailable(_) | Failure::Stopped(_) => Code::ServerUnavailable,
         Failure::Full => Code::QueueFull,
         Failure::Crashed(_) => Code::ServerCrashed,
         Failure::Timeout(_) => Code::Timeout,
         Failure::TooLarge(_) => Code::ResultTooLarge,
-        Failure::Unreadable(_) => Code::InvalidResult,
+        Failure::Unreadable(_) | Failure::TooDeep(_) => Code::InvalidResult,
     }
 }
 

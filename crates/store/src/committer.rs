@@ -1,7 +1,7 @@
 //! The committer's words: what goes to the only thread that writes the database, and what comes back.
 
 use crate::batch::Batch;
-use crate::kept::{EraMemory, Snapshot, Token};
+use crate::kept::{EraMemory, Snapshot};
 use crate::{CallNumber, JobFault, Kind, StoreFault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
@@ -104,11 +104,7 @@ pub enum Job {
     SaveEra(EraMemory),
     /// A server was removed from the config.
     ForgetServer(String),
-    /// Add or replace a client's token. Durable when done. So the next three.
-    SaveToken(Token),
-    /// Remove a client's token.
-    RemoveToken(String),
-    /// Set a setting, or remove it.
+    /// Set a setting, or remove it. Durable when done. So the next.
     Set {
         /// Which.
         key: String,
@@ -126,7 +122,7 @@ pub enum Job {
 
 impl Job {
     pub(crate) fn must_be_durable(&self) -> bool {
-        matches!(self, Job::SaveToken(_) | Job::RemoveToken(_) | Job::Set { .. } | Job::AcceptEpoch)
+        matches!(self, Job::Set { .. } | Job::AcceptEpoch)
     }
 }
 

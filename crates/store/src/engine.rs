@@ -231,8 +231,6 @@ impl Engine {
             Job::SaveSnapshot(snapshot) => kept::save_snapshot(conn, snapshot),
             Job::SaveEra(era) => kept::save_era(conn, era),
             Job::ForgetServer(server) => kept::forget_server(conn, server),
-            Job::SaveToken(token) => kept::save_token(conn, token),
-            Job::RemoveToken(name) => kept::remove_token(conn, name),
             Job::Set { key, value } => kept::save_setting(conn, key, value.as_deref()),
             Job::AcceptEpoch => {
                 let old = self.path.parent().and_then(|dir| Anchor::read(dir).ok().flatten());

@@ -1,4 +1,4 @@
-//! What is remembered of servers, clients and settings from one run to the next. Plain rows, read at start.
+//! What is remembered of servers and settings from one run to the next. Plain rows, read at start.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -42,17 +42,6 @@ pub struct EraMemory {
     pub at_ms: u64,
 }
 
-/// A client's token for HTTP; the token itself is never stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
-    /// The client's identity.
-    pub name: String,
-    /// SHA-256 of the token.
-    pub sha256: [u8; 32],
-    /// Milliseconds since 1970.
-    pub created_ms: u64,
-}
-
 /// Everything that is read at start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
@@ -60,8 +49,6 @@ pub struct Kept {
     pub catalogs: Vec<Snapshot>,
     /// Per server and launch.
     pub eras: Vec<EraMemory>,
-    /// By name.
-    pub tokens: Vec<Token>,
     /// Key and value, by key.
     pub settings: Vec<(String, String)>,
 }
@@ -106,9 +93,6 @@ impl Kept {
                     at_ms: row.get::<_, i64>(3)? as u64,
                 })
             })?,
-            tokens: all(conn, "SELECT name, sha256, created FROM tokens ORDER BY name", |row| {
-                Ok(Token { name: row.get(0)?, sha256: row.get(1)?, created_ms: row.get::<_, i64>(2)? as u64 })
-            })?,
             settings: all(conn, "SELECT key, value FROM settings ORDER BY key", |row| Ok((row.get(0)?, row.get(1)?)))?,
         })
     }
@@ -152,18 +136,6 @@ fn forget_old_launches(conn: &Connection, table: &str, server: &str) -> Sql<()> 
 pub(crate) fn forget_server(conn: &Connection, server: &str) -> Sql<()> {
     conn.execute("DELETE FROM catalogs WHERE server = ?", [server])?;
     conn.execute("DELETE FROM eras WHERE server = ?", [server]).map(drop)
-}
-
-pub(crate) fn save_token(conn: &Connection, it: &Token) -> Sql<()> {
-    conn.execute(
-        "INSERT OR REPLACE INTO tokens(name, sha256, created) VALUES(?, ?, ?)",
-        params![it.name, it.sha256, it.created_ms as i64],
-    )
-    .map(drop)
-}
-
-pub(crate) fn remove_token(conn: &Connection, name: &str) -> Sql<()> {
-    conn.execute("DELETE FROM tokens WHERE name = ?", [name]).map(drop)
 }
 
 pub(crate) fn save_setting(conn: &Connection, key: &str, value: Option<&str>) -> Sql<()> {

@@ -31,7 +31,7 @@ pub use codes::{CallNumber, Kind, Method, Outcome};
 pub use committer::{AuditState, Cause, Committer, CommitterThread, Done, Job, Note, Settled, Told};
 pub use fault::{JobFault, ReadFault, StoreFault};
 pub use flight::{Flight, Mark, MarkFault};
-pub use kept::{EraMemory, Kept, Snapshot, Token};
+pub use kept::{EraMemory, Kept, Snapshot};
 pub use ledger::{Due, Handed, Ledger};
 pub use open::{Durability, Opened, Options, Store};
 pub use places::Found;

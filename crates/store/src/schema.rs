@@ -33,7 +33,6 @@ const STEPS: &[M<'static>] = &[M::up(
         server TEXT NOT NULL, launch TEXT NOT NULL, version TEXT NOT NULL, at INTEGER NOT NULL,
         PRIMARY KEY(server, launch)
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE tokens(name TEXT PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, created INTEGER NOT NULL) STRICT;
     CREATE TABLE settings(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
 )];
 

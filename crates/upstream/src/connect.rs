@@ -11,6 +11,7 @@ use crate::own::{ALL, Listening};
 use crate::server::Server;
 use crate::session::Session;
 use crate::spec::{Spec, Transport};
+use crate::waiter::Failure;
 use crate::wired::{End, List, Listener};
 use bytes::Bytes;
 use frame::{Era, object};
@@ -26,6 +27,8 @@ const INSTALL: Duration = Duration::from_secs(600);
 const LAST_WORD: Duration = Duration::from_millis(500);
 /// How often a program that listens, but does not answer yet, is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
+/// How often at least a server is asked for its lists that does not take the question.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How long a program that speaks over HTTP may take to notice that its stdin was closed: most never look, and are
 /// told to leave by SIGTERM.
 const UNHEARD: Duration = Duration::from_millis(300);
@@ -141,27 +144,28 @@ pub(crate) async fn renew(server: &Rc<Server>, session: &Session) -> Result<(), 
     }
 }
 
-/// A list as far as it was read, what was wrong with it, and whether it is all that the server would give.
-struct ReadList {
-    entries: Vec<Bytes>,
-    problem: Option<String>,
-    whole: bool,
-}
+/// A list as the server gave it, with what was wrong; or why it gave none.
+type ReadList = Result<(Vec<Bytes>, Vec<String>), String>;
 
+/// The callers' own deadlines end it: a server that does not take the question now is asked again.
 async fn read_list(server: &Server, session: &Session, method: &str, key: &str) -> ReadList {
     let mut pages = Pages::default();
     let mut params = Bytes::from_static(b"{}");
+    let mut pause = AGAIN;
     loop {
         let answer = ask(server, session, method, &params, session.era.get()).await;
+        if matches!(answer, Err(Failure::Full)) {
+            sleep(pause).await;
+            pause = LONGEST_PAUSE.min(pause * 2);
+            continue;
+        }
         match pages.take(method, key, answer) {
             (rest, Next::Page(next)) => {
                 pages = rest;
                 params = next;
             }
-            (_, Next::End(entries, problem)) => return ReadList { entries, problem, whole: true },
-            (_, Next::Broken(entries, problem)) => {
-                return ReadList { entries, problem: Some(problem), whole: false };
-            }
+            (_, Next::End(entries, problems)) => return Ok((entries, problems)),
+            (_, Next::Broken(problem)) => return Err(problem),
         }
     }
 }
@@ -171,10 +175,7 @@ async fn read_all(server: &Server, session: &Session, hello: Hello) -> Result<Li
     let one = |list: List, place: usize| {
         let wanted = declared(list);
         let (method, key) = listing::methods(list)[place];
-        async move {
-            let none = ReadList { entries: Vec::new(), problem: None, whole: true };
-            if wanted { read_list(server, session, method, key).await } else { none }
-        }
+        async move { if wanted { read_list(server, session, method, key).await } else { Ok(Default::default()) } }
     };
     let (tools, prompts, resources, templates) =
         tokio::join!(one(List::Tools, 0), one(List::Prompts, 0), one(List::Resources, 0), one(List::Resources, 1));
@@ -187,17 +188,33 @@ async fn read_all(server: &Server, session: &Session, hello: Hello) -> Result<Li
         Some(End::SignIn) => return Err(NEEDS_SIGN_IN.into()),
         Some(End::Forgotten) => return Err("it forgot the session while its lists were read".into()),
     }
-    let problems =
-        [tools.problem, prompts.problem, resources.problem, templates.problem].into_iter().flatten().collect();
+    let known_entries = server.listing.borrow().clone();
+    server.unread.take();
+    let mut problems = Vec::new();
+    let mut entries = |list: List, read: ReadList, known: fn(&Listing) -> &Vec<Bytes>| match read {
+        Ok((entries, found)) => {
+            problems.extend(found);
+            entries
+        }
+        Err(problem) => {
+            problems.push(problem);
+            server.unread(list);
+            known_entries.as_deref().map_or_else(Vec::new, |listing| known(listing).clone())
+        }
+    };
+    let tools = entries(List::Tools, tools, |it| &it.tools);
+    let prompts = entries(List::Prompts, prompts, |it| &it.prompts);
+    let resources = entries(List::Resources, resources, |it| &it.resources);
+    let templates = entries(List::Resources, templates, |it| &it.templates);
     Ok(Listing {
         version: hello.version,
         capabilities: hello.capabilities,
         server_info: hello.server_info,
         instructions: hello.instructions,
-        tools: tools.entries,
-        prompts: prompts.entries,
-        resources: resources.entries,
-        templates: templates.entries,
+        tools,
+        prompts,
+        resources,
+        templates,
         problems,
     })
 }
@@ -244,26 +261,32 @@ pub(crate) fn listen_again(server: &Rc<Server>, session: &Rc<Session>) {
 pub(crate) async fn relist(server: &Rc<Server>, session: &Session, stale: &[List]) {
     let Some(mut fresh) = server.listing.borrow().as_deref().cloned() else { return };
     let deadline = Instant::now() + server.spec.start_timeout;
+    server.unread.borrow_mut().retain(|list| !stale.contains(list));
     for &list in stale {
         for &(method, key) in listing::methods(list) {
             let read = tokio::select! {
                 read = read_list(server, session, method, key) => read,
-                () = tokio::time::sleep_until(deadline) => return,
+                () = tokio::time::sleep_until(deadline) => Err(format!("{method} was not answered in time")),
             };
             if !session.is_open() {
                 return;
             }
             fresh.problems.retain(|problem| !problem.starts_with(method));
-            fresh.problems.extend(read.problem);
-            if !read.whole {
-                // What is known stays until there is something better.
-                continue;
-            }
+            let (entries, problems) = match read {
+                Ok(read) => read,
+                Err(problem) => {
+                    // What is known stays until there is something better.
+                    fresh.problems.push(problem);
+                    server.unread(list);
+                    continue;
+                }
+            };
+            fresh.problems.extend(problems);
             match method {
-                "tools/list" => fresh.tools = read.entries,
-                "prompts/list" => fresh.prompts = read.entries,
-                "resources/list" => fresh.resources = read.entries,
-                _ => fresh.templates = read.entries,
+                "tools/list" => fresh.tools = entries,
+                "prompts/list" => fresh.prompts = entries,
+                "resources/list" => fresh.resources = entries,
+                _ => fresh.templates = entries,
             }
         }
     }

@@ -104,7 +104,7 @@ pub(crate) async fn run(server: Rc<Server>) {
             Parting::Wanted => {
                 let state = if server.halted.get() { State::Halted } else { State::Stopped };
                 server.enter(state, None);
-                server.fail_queue("it was stopped");
+                server.fail_queue(&server.stopped());
             }
             Parting::Failed(reason) => {
                 failures += 1;
@@ -129,7 +129,7 @@ async fn rest(server: &Server) {
             let (state, ..) = server.state();
             if state != State::Halted && state != State::Unusable {
                 server.enter(State::Halted, None);
-                server.fail_queue("it was stopped");
+                server.fail_queue(&server.stopped());
             }
         }
         server.wake.notified().await;
@@ -173,6 +173,8 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
     let mut relisting: Option<Reading<()>> = None;
     let mut renewing: Option<Reading<Result<(), String>>> = None;
     let mut renewed: Option<Instant> = None;
+    let mut rereading: Option<Instant> = None;
+    let mut rounds = 0;
     ready(server);
     let parting = loop {
         if server.halted.get() || server.over.get() {
@@ -198,6 +200,20 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
             server.listen_again.set(None);
             connect::listen_again(server, session);
         }
+        if relisting.is_none() && renewing.is_none() {
+            match rereading {
+                _ if server.unread.borrow().is_empty() => (rereading, rounds) = (None, 0),
+                None => {
+                    rounds += 1;
+                    rereading = Some(Instant::now() + back_off(rounds + 1, 0));
+                }
+                Some(at) if at <= Instant::now() => {
+                    rereading = None;
+                    server.stale.borrow_mut().extend(server.unread.take());
+                }
+                Some(_) => {}
+            }
+        }
         if relisting.is_none() && renewing.is_none() && !server.stale.borrow().is_empty() {
             let (server, session) = (Rc::clone(server), Rc::clone(session));
             relisting = Some(Box::pin(async move {
@@ -212,7 +228,11 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
             () = session.busy.notified() => {}
             () = until(deadline) => session.expire(Instant::now()),
             () = until(again) => {}
-            () = or_never(&mut relisting) => relisting = None,
+            () = until(rereading) => {}
+            () = or_never(&mut relisting) => {
+                relisting = None;
+                server.enter(State::Ready, unread(server));
+            }
             result = or_never(&mut renewing) => {
                 renewing = None;
                 renewed = Some(Instant::now());
@@ -228,7 +248,7 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
     };
     match parting {
         Parting::Wanted => {
-            session.close("the server was stopped");
+            session.end(&server.stopped_meanwhile());
             connect::stop(server, live).await;
             Parting::Wanted
         }
@@ -246,9 +266,15 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
     }
 }
 
+/// What a ready server lacks: a list that it did not give.
+fn unread(server: &Server) -> Option<String> {
+    let listing = server.listing.borrow();
+    listing.as_ref()?.problems.iter().find(|_| !server.unread.borrow().is_empty()).cloned()
+}
+
 /// It can be called from now on.
 fn ready(server: &Rc<Server>) {
-    server.enter(State::Ready, None);
+    server.enter(State::Ready, unread(server));
     server.send_level();
     server.release_queue();
 }

@@ -8,14 +8,18 @@ use bytes::Bytes;
 use frame::{Answer, Era, Level, Progress, Version, object};
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use wire::era::{error_code, legacy_server, modern_server};
 use wire::http::FailureKind;
+use wire::link::SendFault;
 
 /// How long a server may be silent after `server/discover` before `initialize` is sent as well.
 const SILENCE: Duration = Duration::from_secs(3);
 /// The longest that any request of the hub's own is kept in mind.
 const LONGEST: Duration = Duration::from_secs(600);
+
+/// How long a server that does not read is waited for before the next try to tell it something.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// Why a handshake failed.
 pub(crate) enum Unshaken {
@@ -101,7 +105,7 @@ pub(crate) async fn handshake(server: &Server, session: &Session, memory: Option
                 outcome = &mut discover => outcome,
                 outcome = classic => match outcome {
                     Ok(Answer::Error(error)) if error_code(&error.join()) == Some(-32022) => discover.await,
-                    outcome => return legacy(session, outcome),
+                    outcome => return legacy(session, outcome).await,
                 },
             }
         }
@@ -132,7 +136,8 @@ pub(crate) async fn handshake(server: &Server, session: &Session, memory: Option
 pub(crate) async fn initialize(server: &Server, session: &Session) -> Result<Hello, Unshaken> {
     session.set_version(Version::LEGACY);
     let params = legacy_server::initialize(env!("CARGO_PKG_VERSION")).join();
-    legacy(session, ask(server, session, "initialize", &params, Era::Legacy).await)
+    let outcome = ask(server, session, "initialize", &params, Era::Legacy).await;
+    legacy(session, outcome).await
 }
 
 fn dead(kind: Option<FailureKind>, failure: &Failure) -> Unshaken {
@@ -165,7 +170,7 @@ fn part(body: &Bytes, range: Option<std::ops::Range<usize>>) -> Bytes {
         .unwrap_or_else(|| Bytes::from_static(b"{}"))
 }
 
-fn legacy(session: &Session, outcome: Outcome) -> Result<Hello, Unshaken> {
+async fn legacy(session: &Session, outcome: Outcome) -> Result<Hello, Unshaken> {
     let body = match outcome {
         Ok(Answer::Result { body, .. }) => body.join(),
         Ok(Answer::Error(error)) => {
@@ -182,7 +187,10 @@ fn legacy(session: &Session, outcome: Outcome) -> Result<Hello, Unshaken> {
     };
     session.era.set(Era::Legacy);
     session.set_version(version);
-    session.notify("notifications/initialized", None);
+    // Many servers answer nothing before they have seen it, so it must not be lost on a full pipe.
+    while session.notify("notifications/initialized", None) == Err(SendFault::Full) {
+        sleep(AGAIN).await;
+    }
     Ok(Hello {
         version,
         capabilities: part(&body, capabilities),

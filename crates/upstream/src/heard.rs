@@ -5,7 +5,7 @@ use crate::session::Session;
 use crate::waiter::Failure;
 use crate::wired::{End, List};
 use bytes::Bytes;
-use frame::{Answer, Era, Fault, Frame, Kind, Level, Progress, Rope, object, own_id};
+use frame::{Answer, Era, Fault, FaultKind, Frame, Kind, Level, Progress, Rope, object, own_id};
 use tokio::time::Instant;
 use wire::era::error_code;
 use wire::http::{FailureKind, HttpLink};
@@ -13,6 +13,8 @@ use wire::link::{Inbox, Message, Text};
 
 /// The error of a modern server whose headers and body did not agree.
 const HEADER_MISMATCH: i64 = -32020;
+/// Bytes of a text that is no message that are looked at for the log.
+const LONGEST_NOISE: usize = 64 << 10;
 
 impl Session {
     /// What a failure says about the whole connection.
@@ -124,15 +126,19 @@ impl Inbox for Session {
         }
     }
 
-    fn noise(&self, fault: Fault, head: &[u8]) {
+    fn noise(&self, fault: Fault, text: &Bytes) {
         let id = fault.id.as_deref().and_then(own_id).filter(|_| !fault.has_method);
         let entry = id.and_then(|id| self.pending.borrow_mut().remove(&id));
         if let Some(entry) = entry {
-            return entry.waiter.done(Err(Failure::Unreadable("it is malformed".into())));
+            return entry.waiter.done(Err(match fault.kind {
+                // One entry of a list may be all that is wrong with it.
+                FaultKind::TooDeep if entry.own => Failure::TooDeep(text.clone()),
+                kind => Failure::Unreadable(kind.to_string().into()),
+            }));
         }
         self.counters.noise.set(self.counters.noise.get() + 1);
         if let Some(listener) = self.listener.upgrade() {
-            listener.noise(head);
+            listener.noise(&text[..text.len().min(LONGEST_NOISE)]);
         }
     }
 
@@ -198,10 +204,10 @@ impl Inbox for Session {
         // Clients' calls are left to the owner: it knows how the process ended and closes with the better reason.
         match self.listener.upgrade() {
             Some(listener) => {
-                self.fail_all(why, |pending| pending.own);
+                self.fail_all(&Failure::Crashed(why.to_owned()), |pending| pending.own);
                 listener.ended(End::Broken(why.to_owned()));
             }
-            None => self.fail_all(why, |_| true),
+            None => self.fail_all(&Failure::Crashed(why.to_owned()), |_| true),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::listing::Listing;
 use crate::own::Ignored;
 use crate::session::{Counters, Session};
 use crate::spec::Spec;
+use crate::stopping::Stopping;
 use crate::waiter::{Failure, Waiter};
 use crate::wired::{End, Errand, List};
 use crate::{Parts, drive, task};
@@ -82,11 +83,15 @@ pub struct Server {
     /// A person wants it now: no waiting after a failure.
     pub(crate) impatient: Cell<bool>,
     pub(crate) over: Cell<bool>,
+    /// Why it was stopped last.
+    pub(crate) stopping: Cell<Stopping>,
     pub(crate) ended: RefCell<Option<End>>,
     /// When a modern server is asked again to tell of changes, after it stopped doing so.
     pub(crate) listen_again: Cell<Option<Instant>>,
     pub(crate) listen_failures: Cell<u32>,
     pub(crate) stale: RefCell<Vec<List>>,
+    /// Lists that could not be read: what was known of them stays, and they are asked for again.
+    pub(crate) unread: RefCell<Vec<List>>,
     pub(crate) memory: Cell<Option<Era>>,
     pub(crate) listing: RefCell<Option<Rc<Listing>>>,
     pub(crate) version: Cell<Option<Version>>,
@@ -143,10 +148,12 @@ impl Server {
             halted: Cell::new(false),
             impatient: Cell::new(false),
             over: Cell::new(false),
+            stopping: Cell::new(Stopping::Halt),
             ended: RefCell::default(),
             listen_again: Cell::new(None),
             listen_failures: Cell::new(0),
             stale: RefCell::default(),
+            unread: RefCell::default(),
             memory: Cell::new(memory),
             listing: RefCell::new(known),
             version: Cell::new(None),
@@ -228,15 +235,16 @@ impl Server {
     }
 
     /// Stops it until a person starts it again.
-    pub fn halt(&self) {
+    pub fn halt(&self, why: Stopping) {
+        self.stopping.set(why);
         self.halted.set(true);
         self.wanted.set(false);
         self.wake.notify_one();
     }
 
     /// Stops it for good. Returns when no process of it is left.
-    pub async fn retire(&self) {
-        self.halt();
+    pub async fn retire(&self, why: Stopping) {
+        self.halt(why);
         self.over.set(true);
         self.wake.notify_one();
         let driver = self.driver.borrow_mut().take();
@@ -244,7 +252,7 @@ impl Server {
             // A driver that panicked has left nothing to wait for.
             let _ = driver.await;
         }
-        self.fail_queue("the server was removed or the hub is stopping");
+        self.fail_queue(&self.stopped());
     }
 
     /// The lowest level of log messages that anybody wants outside of calls.
@@ -296,7 +304,8 @@ impl Server {
                 session.request(id, errand, self.spec.call_timeout, waiter);
             }
             (State::Halted, _) => {
-                waiter.done(Err(Failure::Unavailable(format!("the server `{}` was stopped by a person", self.name))));
+                let why = format!("the server `{}` {}", self.name, self.stopping.get());
+                waiter.done(Err(Failure::Unavailable(why)));
             }
             (State::Unusable, _) => waiter.done(Err(Failure::Unavailable(self.sentence(state.1)))),
             (State::Failing { until, .. }, _) if until > Instant::now() => {

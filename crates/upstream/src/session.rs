@@ -198,11 +198,10 @@ impl Session {
         }
     }
 
-    /// Sends a notification.
-    pub(crate) fn notify(&self, method: &str, params: Option<&Bytes>) {
+    /// Sends a notification. What a server does not take is lost like on any full pipe.
+    pub(crate) fn notify(&self, method: &str, params: Option<&Bytes>) -> Result<(), SendFault> {
         let params = params.cloned().map(Rope::from).unwrap_or_default();
-        // A notice that a server does not take is lost like on any full pipe.
-        let _ = self.send(&Message { id: None, method, name: None, headers: &[], text: Text::Params(&params) });
+        self.send(&Message { id: None, method, name: None, headers: &[], text: Text::Params(&params) })
     }
 
     /// Takes the waiter of one request back and tells the server that nobody waits any more.
@@ -227,7 +226,8 @@ impl Session {
             return link.abandon(id);
         }
         let params = format!("{{\"requestId\":{id},\"reason\":{}}}", object::quote(reason)).into();
-        self.notify("notifications/cancelled", Some(&params));
+        // Whoever does not read is not cancelled; its deadline ends it.
+        let _ = self.notify("notifications/cancelled", Some(&params));
         if let Some(wired) = self.link.get() {
             wired.link().abandon(id);
         }
@@ -254,21 +254,26 @@ impl Session {
         }
     }
 
-    /// Ends the connection and everything that waits on it.
+    /// Ends a connection that has failed, and everything that waits on it.
     pub(crate) fn close(&self, why: &str) {
+        self.end(&Failure::Crashed(why.to_owned()));
+    }
+
+    /// Ends the connection and, with this failure, everything that waits on it.
+    pub(crate) fn end(&self, failure: &Failure) {
         if self.open.replace(false)
             && let Some(wired) = self.link.get()
         {
             wired.link().close();
         }
-        self.fail_all(why, |_| true);
+        self.fail_all(failure, |_| true);
     }
 
-    pub(crate) fn fail_all(&self, why: &str, which: impl Fn(&Pending) -> bool) {
+    pub(crate) fn fail_all(&self, failure: &Failure, which: impl Fn(&Pending) -> bool) {
         let all: Vec<Pending> =
             self.pending.borrow_mut().extract_if(|_, pending| which(pending)).map(|(_, pending)| pending).collect();
         for pending in all {
-            pending.waiter.done(Err(Failure::Crashed(why.to_owned())));
+            pending.waiter.done(Err(failure.clone()));
         }
     }
 }

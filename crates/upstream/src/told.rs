@@ -36,3 +36,13 @@ impl Listener for Server {
         self.resend(id, errand, waiter);
     }
 }
+
+impl Server {
+    /// A list could not be read.
+    pub(crate) fn unread(&self, list: List) {
+        let mut unread = self.unread.borrow_mut();
+        if !unread.contains(&list) {
+            unread.push(list);
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Who waits for an answer of a server, and what may come instead of one.
 
 use bytes::Bytes;
-use frame::{Answer, Level, Progress};
+use frame::{Answer, FaultKind, Level, Progress};
 use std::borrow::Cow;
 
 /// Why a request got no answer from its server.
@@ -16,6 +16,9 @@ pub enum Failure {
     /// It was sent; then the server or its connection ended.
     #[error("{0}")]
     Crashed(String),
+    /// It was sent; then the server was stopped on purpose.
+    #[error("{0}")]
+    Stopped(String),
     /// It was sent; no sign of life came within the limit, in seconds.
     #[error("no answer within {0} s")]
     Timeout(u64),
@@ -25,6 +28,9 @@ pub enum Failure {
     /// It was sent; the answer cannot be read.
     #[error("the server's answer is no valid message: {0}")]
     Unreadable(Cow<'static, str>),
+    /// The same of a request of the hub's own; with the answer's text.
+    #[error("the server's answer is no valid message: {}", FaultKind::TooDeep)]
+    TooDeep(Bytes),
 }
 
 impl Failure {

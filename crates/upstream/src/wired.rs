@@ -60,9 +60,9 @@ impl Inbox for Ear {
             session.message(frame, during);
         }
     }
-    fn noise(&self, fault: Fault, head: &[u8]) {
+    fn noise(&self, fault: Fault, text: &Bytes) {
         if let Some(session) = self.0.upgrade() {
-            session.noise(fault, head);
+            session.noise(fault, text);
         }
     }
     fn too_long(&self, head: &[u8], length: u64) {

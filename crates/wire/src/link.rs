@@ -1,5 +1,6 @@
 //! A connection to one MCP server, whatever carries it. Everything happens on the relay thread and must not block.
 
+use bytes::Bytes;
 use frame::{Fault, Frame, Rope, Sink, object};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -99,7 +100,7 @@ pub trait Inbox {
     /// A message. `during` is the request on whose HTTP stream it came, None on stdio and on the GET stream.
     fn message(&self, frame: Frame, during: Option<u64>);
     /// A text that is no message: noise, or a broken answer whose id can still be read.
-    fn noise(&self, fault: Fault, head: &[u8]);
+    fn noise(&self, fault: Fault, text: &Bytes);
     /// A line or body over the bound; its first bytes may tell the id.
     fn too_long(&self, head: &[u8], length: u64);
     /// One request will get no answer (HTTP: refused, broken stream); `sent` tells whether the server may have acted.

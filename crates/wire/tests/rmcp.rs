@@ -113,7 +113,7 @@ impl Inbox for Ear {
     fn message(&self, frame: Frame, _: Option<u64>) {
         self.hear(Told::Message(frame));
     }
-    fn noise(&self, fault: Fault, head: &[u8]) {
+    fn noise(&self, fault: Fault, head: &bytes::Bytes) {
         panic!("{fault:?}: {}", String::from_utf8_lossy(head));
     }
     fn too_long(&self, _: &[u8], length: u64) {

@@ -1,6 +1,6 @@
 //! How a command ends: the exit codes of the interface, and what is said on stderr when it was not done.
 
-use crate::args::Globals;
+use super::out::Form;
 use crate::show::json;
 use hub::config::PlaceError;
 use operator::visible::escape_lines;
@@ -77,18 +77,14 @@ impl Fault {
                 "denied" | "approval_expired" | "definition_changed" | "quarantined" => Exit::Refused,
                 _ => Exit::Failed,
             },
+            Fault::Place(error) if error.is_wrong_setting() => Exit::Usage,
             Fault::Client(_) | Fault::Place(_) | Fault::Io { .. } => Exit::Failed,
         }
     }
 
     /// The same in the form that the hub uses for errors.
     pub fn problem(&self) -> Problem {
-        let mut message = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            message.push_str(&format!(": {error}"));
-            cause = error.source();
-        }
+        let message = sentence(self);
         match self {
             Fault::Client(ClientError::Refused(problem)) => problem.clone(),
             Fault::Client(ClientError::NoHub { .. }) => Problem::new("no_hub", message).next("callgate serve"),
@@ -96,25 +92,40 @@ impl Fault {
             Fault::Client(ClientError::Silent(_)) => Problem::new("silent", message).next("callgate logs"),
             Fault::Client(_) => Problem::new("broken", message),
             Fault::Usage(_) => Problem::new("usage", message).next("callgate --help"),
+            Fault::Place(error) if error.is_wrong_setting() => Problem::new("usage", message),
             Fault::Place(_) | Fault::Io { .. } | Fault::Closed => Problem::new("io", message),
         }
     }
 
     /// Says it on stderr and gives the exit code.
-    pub fn report(&self, globals: &Globals) -> ExitCode {
+    pub fn report(&self, form: Form) -> ExitCode {
         if !matches!(self, Fault::Closed) {
-            // Where stderr is closed too there is nobody to tell.
-            let _ = io::stderr().write_all(self.text(globals).as_bytes());
+            say(&self.problem(), form);
         }
         self.exit().into()
     }
+}
 
-    fn text(&self, globals: &Globals) -> String {
-        let problem = self.problem();
-        if globals.json {
-            return json::visible(&serde_json::to_string(&problem).unwrap_or_default()) + "\n";
-        }
-        let next = problem.next.map(|next| format!("; next:  {next}")).unwrap_or_default();
-        format!("callgate: {}{}\n", escape_lines(&problem.message), escape_lines(&next))
+/// An error and what it comes from, in one line.
+pub fn sentence(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
     }
+    text
+}
+
+/// Says on stderr why something was not done.
+pub fn say(problem: &Problem, form: Form) {
+    let text = match form {
+        Form::Json => json::visible(&serde_json::to_string(problem).unwrap_or_default()) + "\n",
+        Form::Text => {
+            let next = problem.next.as_ref().map(|next| format!("; next:  {next}")).unwrap_or_default();
+            format!("callgate: {}{}\n", escape_lines(&problem.message), escape_lines(&next))
+        }
+    };
+    // Where stderr is closed too there is nobody to tell.
+    let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -10,17 +10,19 @@ mod out;
 mod server;
 mod stop;
 mod tool;
+mod usage;
 
-use crate::args::{Cli, Command, Globals, Token};
+use crate::args::{Cli, Command, Globals, Stdio, Token};
 use crate::{serve, show, stdio};
-use clap::Parser;
-use fault::{Exit, Fault};
+pub use fault::{Exit, Fault, say, sentence};
 use hub::config::Places;
 use operator::client::blocking::Client;
 use operator::op;
 use operator::words::{Nothing, TokenName};
+pub use out::Form;
 use out::Out;
 use std::process::ExitCode;
+pub use usage::parse;
 
 /// What to do first; everything else is behind `--help`.
 const FIRST_STEPS: &str = "\
@@ -36,21 +38,24 @@ Everything else:  callgate --help
 
 /// Parses the command line and does the command.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli: Cli = match parse(std::env::args_os().collect()) {
+        Ok(cli) => cli,
+        Err(exit) => return exit,
+    };
     let globals = cli.globals;
     let out = Out::of_process(&globals);
     let done = match cli.command {
         None => out.text(FIRST_STEPS).map(|()| Exit::Done),
         Some(Command::Serve(args)) => return serve::run(&args, &globals),
         // `main` has seen to these when they stand first; after a global option they come here.
-        Some(Command::Stdio(args)) => return stdio::run(args),
+        Some(Command::Stdio(args)) => return stdio::run(Stdio { json: globals.json, ..args }),
         Some(Command::Guard) => return crate::system::guard(),
         Some(Command::SampleServer) => return crate::system::sample_server(),
         Some(command) => act(command, &globals, &out),
     };
     match done {
         Ok(exit) => exit.into(),
-        Err(fault) => fault.report(&globals),
+        Err(fault) => fault.report(Form::of(&globals)),
     }
 }
 

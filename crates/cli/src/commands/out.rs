@@ -8,11 +8,20 @@ use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The form of results.
-#[derive(Clone, Copy, Debug)]
-enum Form {
+/// The form of what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// JSON, for programs.
     Json,
+    /// For people.
     Text,
+}
+
+impl Form {
+    /// The form that was asked for.
+    pub fn of(globals: &Globals) -> Form {
+        if globals.json { Form::Json } else { Form::Text }
+    }
 }
 
 /// Where results go.
@@ -25,7 +34,7 @@ pub struct Out {
 impl Out {
     /// The stdout of this process.
     pub fn of_process(globals: &Globals) -> Out {
-        let form = if globals.json { Form::Json } else { Form::Text };
+        let form = Form::of(globals);
         let width = terminal_width();
         let wanted = width.is_some() && unset("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let colour = if wanted { Colour::Ansi } else { Colour::Never };

@@ -1,6 +1,5 @@
 //! The small files a running hub leaves for others: endpoint.json, hub.json, the token, a first config.
 
-use super::folder;
 use crate::system;
 use hub::config::Places;
 use std::io::{self, Write};
@@ -54,6 +53,5 @@ pub(super) fn announce(places: &Places, binary: &Path, url: Option<&String>) -> 
         "operator_socket": places.operator_socket(),
         "token_file": places.token(),
     });
-    debug_assert_eq!(folder(&places.endpoint()), places.run);
     write(&places.endpoint(), &format!("{endpoint}\n"))
 }

@@ -38,6 +38,46 @@ fn wrong_usage_is_2() {
 }
 
 #[test]
+fn with_json_also_what_is_not_done_is_json() {
+    let home = Home::new();
+    let check = |line: &str, code: i32, expect: &str| {
+        let run = home.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!((run.code, run.out.as_str()), (code, ""), "{line}");
+        let problem: Value = serde_json::from_str(&run.err).unwrap_or_else(|_| panic!("{line}: {}", run.err));
+        assert_eq!(problem["code"], expect, "{line}");
+        problem["message"].as_str().unwrap().to_owned()
+    };
+    for line in ["--json nonsense", "server --json", "server add x --json", "serve --json --port x", "stdio --json -x"]
+    {
+        check(line, 2, "usage");
+    }
+    assert_eq!(check("status --json extra", 2, "usage"), "unexpected argument 'extra' found");
+    std::fs::write(home.path().join("callgate.jsonc"), "{\n \"x\": 1, \"y\": 2 }").unwrap();
+    let message = check("serve --json", 2, "bad_config");
+    assert!(message.lines().count() == 2 && message.contains("callgate.jsonc:2:2: "), "{message}");
+    for line in ["--version --json", "--json --version"] {
+        let run = home.run(&line.split(' ').collect::<Vec<_>>());
+        let version: Value = serde_json::from_str(&run.out).unwrap();
+        assert_eq!((run.code, version["version"].as_str()), (0, Some(env!("CARGO_PKG_VERSION"))), "{line}");
+    }
+}
+
+#[test]
+fn a_relative_home_is_refused_and_a_relative_config_is_meant_from_here() {
+    let home = Home::new();
+    for line in ["status", "config path", "serve", "stdio", "stdio --json"] {
+        let mut command = home.command(&line.split(' ').collect::<Vec<_>>());
+        let output = command.env("CALLGATE_HOME", "own").current_dir(home.path()).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(2), true), "{line}");
+        assert!(err.contains("CALLGATE_HOME must be an absolute path"), "{line}: {err}");
+    }
+    assert!(!home.path().join("own").exists());
+    let output = home.command(&["config", "path", "--config", "b/c.jsonc"]).current_dir("/").output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "/b/c.jsonc\n");
+}
+
+#[test]
 fn without_a_hub_3_and_the_cure_in_one_line() {
     let home = Home::new();
     for line in

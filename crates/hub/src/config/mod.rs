@@ -93,12 +93,17 @@ fn read(file: &Path) -> Result<String, ReadError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReadError::Absent(file.to_owned())),
         Err(error) => return Err(unreadable(error)),
     };
-    let mut text = String::new();
-    opened.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > MAX_FILE_BYTES {
+    let mut bytes = Vec::new();
+    opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(unreadable(io::Error::other("the file is larger than 4 MiB")));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(&error.as_bytes()[..good]);
+        let message = format!("not UTF-8: the byte {:#04x} cannot stand here", error.as_bytes()[good]);
+        ReadError::Wrong(vec![Source::new(file, &text).end(message)])
+    })
 }
 
 #[cfg(test)]

@@ -25,9 +25,12 @@ pub enum PlaceError {
     /// Neither a home folder nor `CALLGATE_HOME` is known.
     #[error("neither HOME nor CALLGATE_HOME is set to an absolute path")]
     NoHome,
-    /// `CALLGATE_HOME` is not absolute.
-    #[error("CALLGATE_HOME must be an absolute path")]
+    /// `CALLGATE_HOME` is not absolute. Each host has a working folder of its own: one hub would become many.
+    #[error("CALLGATE_HOME must be an absolute path: hosts start Callgate in folders of their own")]
     Relative,
+    /// `--config FILE` names nothing.
+    #[error("--config must name a file")]
+    Config(#[source] io::Error),
     /// A folder could not be made.
     #[error("cannot create the folder {}", .path.display())]
     Create {
@@ -44,6 +47,16 @@ pub enum PlaceError {
         /// In which way.
         why: &'static str,
     },
+}
+
+impl PlaceError {
+    /// Whether a variable is set wrongly, or not set: nothing has failed, and nothing would change by itself.
+    pub fn is_wrong_setting(&self) -> bool {
+        match self {
+            PlaceError::NoHome | PlaceError::Relative | PlaceError::Config(_) => true,
+            PlaceError::Create { .. } | PlaceError::NotPrivate { .. } => false,
+        }
+    }
 }
 
 /// Conventions of an operating system.
@@ -123,9 +136,11 @@ impl Places {
         })
     }
 
-    /// The places of this process.
+    /// The places of this process. A relative `config` is meant from its working folder; a hub that it starts has
+    /// another one.
     pub fn here(config: Option<&Path>) -> Result<Places, PlaceError> {
-        Places::of(Platform::HERE, &|name| std::env::var_os(name).map(PathBuf::from), config)
+        let config = config.map(std::path::absolute).transpose().map_err(PlaceError::Config)?;
+        Places::of(Platform::HERE, &|name| std::env::var_os(name).map(PathBuf::from), config.as_deref())
     }
 
     /// The JSON Schema beside the config.

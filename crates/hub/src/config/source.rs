@@ -46,6 +46,11 @@ impl<'a> Source<'a> {
         Problem { file: self.file.to_owned(), line, column, key_path: key_path.to_owned(), message }
     }
 
+    /// A problem where the text ends.
+    pub(super) fn end(&self, message: String) -> Problem {
+        self.problem(self.text.len(), "", message)
+    }
+
     /// Line and column, both from 1; a column is a character.
     pub(super) fn position(&self, offset: usize) -> (u32, u32) {
         let before = self.text.get(..offset).unwrap_or(self.text);

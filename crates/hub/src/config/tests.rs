@@ -189,14 +189,27 @@ fn absent_unreadable_and_wrong_are_three_things() {
     std::fs::create_dir(&file).unwrap();
     assert!(matches!(load(&file), Err(ReadError::Unreadable { .. })));
     std::fs::remove_dir(&file).unwrap();
-    std::fs::write(&file, [b'{', 0xff, b'}']).unwrap();
-    assert!(matches!(load(&file), Err(ReadError::Unreadable { .. })));
     std::fs::write(&file, vec![b' '; 4 * 1024 * 1024 + 1]).unwrap();
     assert!(matches!(load(&file), Err(ReadError::Unreadable { .. })));
     std::fs::write(&file, "{").unwrap();
     assert!(matches!(load(&file), Err(ReadError::Wrong(problems)) if problems[0].file == file));
     std::fs::write(&file, "{}").unwrap();
     assert_eq!(load(&file).unwrap().config, Config::default());
+}
+
+#[test]
+fn a_byte_that_is_not_utf8_is_a_problem_at_its_place() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("callgate.jsonc");
+    let check = |bytes: &[u8], expect: &str| {
+        std::fs::write(&file, bytes).unwrap();
+        let error = load(&file).unwrap_err();
+        assert!(matches!(&error, ReadError::Wrong(problems) if problems.len() == 1));
+        assert_eq!(error.to_string(), format!("{}:{expect}", file.display()));
+    };
+    check(b"{\xff}", "1:2: not UTF-8: the byte 0xff cannot stand here");
+    check(b"{\n \"\xc3\xa4\": \"\xe9\" }", "2:8: not UTF-8: the byte 0xe9 cannot stand here");
+    check(b"\xef\xbb\xbf{} \xc3", "1:4: not UTF-8: the byte 0xc3 cannot stand here");
 }
 
 #[test]

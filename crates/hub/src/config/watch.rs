@@ -1,19 +1,25 @@
-//! Tells when the config file may have changed. Watches its folder, since editors replace files by renaming; never
-//! reads the file itself.
+//! Tells when the config file may have changed. Listens to its folder, since editors replace files by renaming; never
+//! reads the file itself. The folder may be that of the database too, whose writes must wake nobody.
+
+#[cfg_attr(target_os = "linux", path = "watch/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "watch/other.rs")]
+mod ear;
 
 use super::write::target;
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use ear::Ear;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 /// A change counts when nothing more happened for this long: saving is often several steps.
 const QUIET: Duration = Duration::from_millis(100);
 /// A file that is written all the time is looked at after this long.
 const LONGEST: Duration = Duration::from_secs(2);
+
+/// Names of files, in whichever folder they lie: the config's own, and that of what its link points to.
+type Names = [OsString; 2];
 
 /// Why a file cannot be watched. The hub goes on without, `config check` and a restart still read it.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +28,7 @@ pub struct WatchError {
     /// Which folder.
     pub folder: PathBuf,
     /// Why.
-    pub source: notify::Error,
+    pub source: io::Error,
 }
 
 /// A watched file. Watching ends when this is dropped.
@@ -30,41 +36,37 @@ pub struct ConfigWatch {
     file: PathBuf,
     /// Folder and name of what the file's symbolic link points to, or of the file itself.
     target: PathBuf,
-    names: Arc<Mutex<[OsString; 2]>>,
-    watcher: RecommendedWatcher,
-    bell: Arc<Notify>,
+    ear: Ear,
+    /// Something was heard that nobody has been told yet.
+    untold: bool,
 }
 
 impl ConfigWatch {
-    /// Begins to watch. The folder must be there, the file need not.
+    /// Begins to watch; must be called inside a runtime. The folder must be there, the file need not.
     pub fn new(file: &Path) -> Result<ConfigWatch, WatchError> {
         let target = target(file).unwrap_or_else(|_| file.to_owned());
-        let names = Arc::new(Mutex::new([name_of(file), name_of(&target)]));
-        let bell = Arc::new(Notify::new());
         let failed = |source| WatchError { folder: folder_of(file).to_owned(), source };
-        let (ring, ours) = (bell.clone(), names.clone());
-        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.is_ok_and(|event| concerns(&event, &ours)) {
-                ring.notify_one();
-            }
-        });
-        let mut watch = ConfigWatch { file: file.to_owned(), target, names, watcher: watcher.map_err(failed)?, bell };
-        watch.watcher.watch(folder_of(file), RecursiveMode::NonRecursive).map_err(failed)?;
+        let mut ear = Ear::new().map_err(failed)?;
+        ear.listen(folder_of(file)).map_err(failed)?;
+        let mut watch = ConfigWatch { file: file.to_owned(), target, ear, untold: false };
         watch.watch_target();
         Ok(watch)
     }
 
     /// Waits until the file may have changed and is quiet again. Losing a race in a `select!` loses no change.
     pub async fn changed(&mut self) {
-        self.bell.notified().await;
-        let rearm = Rearm(Some(&self.bell));
+        let names = [name_of(&self.file), name_of(&self.target)];
+        if !self.untold {
+            self.ear.heard(&names).await;
+            self.untold = true;
+        }
         let latest = Instant::now() + LONGEST;
-        while timeout_at(latest.min(Instant::now() + QUIET), self.bell.notified()).await.is_ok() {}
-        rearm.done();
+        while timeout_at(latest.min(Instant::now() + QUIET), self.ear.heard(&names)).await.is_ok() {}
+        self.untold = false;
         let target = target(&self.file).unwrap_or_else(|_| self.file.clone());
         if target != self.target {
             if folder_of(&self.target) != folder_of(&self.file) {
-                let _ = self.watcher.unwatch(folder_of(&self.target));
+                self.ear.leave(folder_of(&self.target));
             }
             self.target = target;
             self.watch_target();
@@ -73,41 +75,13 @@ impl ConfigWatch {
 
     /// The folder of the target of a link, besides the link's own. What cannot be watched there is only seen by a reload.
     fn watch_target(&mut self) {
-        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = [name_of(&self.file), name_of(&self.target)];
         let folder = folder_of(&self.target);
         if folder != folder_of(&self.file)
-            && let Err(error) = self.watcher.watch(folder, RecursiveMode::NonRecursive)
+            && let Err(error) = self.ear.listen(folder)
         {
             tracing::warn!(folder = %folder.display(), %error, "changes of the config's target are not seen");
         }
     }
-}
-
-/// Gives a bell stroke back when the wait for quiet is given up half way.
-struct Rearm<'a>(Option<&'a Notify>);
-
-impl Rearm<'_> {
-    fn done(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Rearm<'_> {
-    fn drop(&mut self) {
-        if let Some(bell) = self.0 {
-            bell.notify_one();
-        }
-    }
-}
-
-/// By name only: some systems report other spellings of the folder than the one that was asked for.
-fn concerns(event: &notify::Event, names: &Mutex<[OsString; 2]>) -> bool {
-    if matches!(event.kind, EventKind::Access(_)) {
-        return false;
-    }
-    let names = names.lock().unwrap_or_else(PoisonError::into_inner);
-    let ours = |path: &PathBuf| path.file_name().is_some_and(|name| names.iter().any(|ours| ours == name));
-    event.need_rescan() || event.paths.iter().any(ours)
 }
 
 fn name_of(path: &Path) -> OsString {
@@ -124,9 +98,6 @@ mod tests {
 
     use super::*;
     use std::fs;
-    use std::future::Future;
-    use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
 
     const SOON: Duration = Duration::from_secs(20);
 
@@ -174,29 +145,15 @@ mod tests {
         is_told(&mut watch, "writing of the other target").await;
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_wait_that_is_given_up_loses_nothing() {
         let home = tempfile::tempdir().unwrap();
-        let mut watch = ConfigWatch::new(&home.path().join("callgate.jsonc")).unwrap();
-        watch.bell.notify_one();
-        {
-            let mut wait = pin!(watch.changed());
-            let mut context = Context::from_waker(Waker::noop());
-            assert_eq!(wait.as_mut().poll(&mut context), Poll::Pending);
-        }
+        let file = home.path().join("callgate.jsonc");
+        let mut watch = ConfigWatch::new(&file).unwrap();
+        fs::write(&file, "{}").unwrap();
+        // Given up while it waits for quiet: after the change was heard, before it was told.
+        let given_up = tokio::time::timeout(QUIET / 4, watch.changed()).await;
+        assert!(given_up.is_err() && watch.untold);
         is_told(&mut watch, "the change before").await;
-    }
-
-    #[test]
-    fn other_files_and_reading_are_no_change() {
-        use notify::event::{AccessKind, CreateKind};
-        let names = Mutex::new(["callgate.jsonc".into(), "dot.jsonc".into()]);
-        let check = |kind: EventKind, path: &str, expect: bool| {
-            assert_eq!(concerns(&notify::Event::new(kind).add_path(path.into()), &names), expect, "{kind:?} {path}");
-        };
-        check(EventKind::Create(CreateKind::File), "/x/callgate.jsonc", true);
-        check(EventKind::Create(CreateKind::File), "/y/dot.jsonc", true);
-        check(EventKind::Create(CreateKind::File), "/x/callgate.jsonc.tmp", false);
-        check(EventKind::Access(AccessKind::Any), "/x/callgate.jsonc", false);
     }
 }

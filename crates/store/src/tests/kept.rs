@@ -19,16 +19,12 @@ fn what_was_saved_is_there_after_a_restart() {
         ..Snapshot::default()
     };
     let era = EraMemory { server: "web".into(), launch: "l".into(), version: "2026-07-28".into(), at_ms: 6 };
-    let token = Token { name: "cursor".into(), sha256: [3; 32], created_ms: 7 };
     let committer = &desk.opened.committer;
     let newer = Snapshot { tools: None, at_ms: 8, ..snapshot.clone() };
     for job in [
         Job::SaveSnapshot(Box::new(snapshot)),
         Job::SaveSnapshot(Box::new(newer.clone())),
         Job::SaveEra(era.clone()),
-        Job::SaveToken(token.clone()),
-        Job::SaveToken(Token { name: "old".into(), sha256: [4; 32], created_ms: 1 }),
-        Job::RemoveToken("old".into()),
         Job::Set { key: "port".into(), value: Some("7".into()) },
         Job::Set { key: "port".into(), value: Some("8".into()) },
         Job::Set { key: "gone".into(), value: Some("1".into()) },
@@ -38,12 +34,7 @@ fn what_was_saved_is_there_after_a_restart() {
     }
     desk.stop();
     let desk = Desk::open(home.path());
-    let expect = Kept {
-        catalogs: vec![newer],
-        eras: vec![era],
-        tokens: vec![token],
-        settings: vec![("port".into(), "8".into())],
-    };
+    let expect = Kept { catalogs: vec![newer], eras: vec![era], settings: vec![("port".into(), "8".into())] };
     assert_eq!(desk.opened.kept, expect);
     desk.opened.committer.submit_and_wait(Job::ForgetServer("files".into())).unwrap();
     desk.stop();
@@ -93,9 +84,9 @@ fn a_stopped_committer_says_so() {
     let desk = Desk::open(home.path());
     let Opened { mut ledger, committer, thread, .. } = desk.opened;
     thread.stop().unwrap();
-    assert_eq!(committer.submit_and_wait(Job::RemoveToken("x".into())), Err(JobFault::Stopped));
+    assert_eq!(committer.submit_and_wait(Job::ForgetServer("x".into())), Err(JobFault::Stopped));
     let (tell, told) = sync_channel(1);
-    committer.submit(Job::RemoveToken("x".into()), Some(Box::new(move |result| tell.send(result).unwrap())));
+    committer.submit(Job::ForgetServer("x".into()), Some(Box::new(move |result| tell.send(result).unwrap())));
     assert_eq!(told.recv().unwrap(), Err(JobFault::Stopped));
     let call = ledger.next_call();
     assert_eq!(ledger.push(&Entry::new(call, Kind::Intent, 1)), Due::Now);

@@ -42,7 +42,7 @@ pub fn deliver(core: &Core, text: Bytes, id: Option<u64>) -> Result<bool, Failur
     }
 }
 
-fn give(core: &Core, parsed: Result<Frame, Fault>, text: &[u8], id: Option<u64>) -> Result<bool, Failure> {
+fn give(core: &Core, parsed: Result<Frame, Fault>, text: &Bytes, id: Option<u64>) -> Result<bool, Failure> {
     let is_ours = |raw: &[u8]| id.is_some() && own_id(raw) == id;
     match parsed {
         Ok(frame) => {
@@ -52,7 +52,7 @@ fn give(core: &Core, parsed: Result<Frame, Fault>, text: &[u8], id: Option<u64>)
         }
         Err(fault) => {
             let was_answer = !fault.has_method && fault.id.as_ref().is_some_and(|id| is_ours(id));
-            core.inbox.noise(fault, &text[..text.len().min(4096)]);
+            core.inbox.noise(fault, text);
             if was_answer {
                 return Err(Failure::new(FailureKind::BadAnswer, "the answer is no JSON-RPC message", true));
             }

@@ -64,7 +64,7 @@ impl Inbox for Ear {
     fn message(&self, frame: Frame, during: Option<u64>) {
         self.hear(Told::Message(String::from_utf8(frame.raw().to_vec()).unwrap(), during));
     }
-    fn noise(&self, _: Fault, head: &[u8]) {
+    fn noise(&self, _: Fault, head: &bytes::Bytes) {
         self.hear(Told::Noise(String::from_utf8_lossy(head).into_owned()));
     }
     fn too_long(&self, _: &[u8], length: u64) {
