@@ -1,8 +1,9 @@
 //! The hub's end of the socket to one guard. Sending never waits; hearing is the listening task's alone.
 
+use crate::guard::SENDING;
 use crate::guard::words::Report;
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, sendmsg, shutdown};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, Shutdown, sendmsg, shutdown};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -156,7 +157,7 @@ impl Frame {
             control.push(SendAncillaryMessage::ScmRights(&descriptors));
         }
         let bytes = [IoSlice::new(&self.bytes[self.at..])];
-        self.at += sendmsg(socket, &bytes, &mut control, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?;
+        self.at += sendmsg(socket, &bytes, &mut control, SENDING)?;
         self.descriptors.clear();
         Ok(())
     }
