@@ -1,4 +1,5 @@
-"""The official suite against the fixture, directly and through the hub; what is lost on the way.
+"""The official suite against the fixture, directly and through the hub; what is lost on the way. The suite only speaks
+HTTP: `callgate stdio` is asked everything by an SDK instead.
 
     run.py --callgate BINARY --fixture BINARY --packages FOLDER --node NODE"""
 
@@ -21,8 +22,9 @@ from hub import Hub  # noqa: E402
 
 EXPECTED = HERE.parent / "conformance-expected.txt"
 SUITE = "npm/node_modules/@modelcontextprotocol/conformance/dist/index.js"
-# Each revision with the fixture held to its own era: legacy in front of legacy, modern in front of modern.
-PAIRS = (("2025-11-25", "legacy"), ("2026-07-28", "modern"))
+# The revision that the suite asks for by its era, and the line of the TypeScript SDK that speaks it.
+REVISIONS = {"legacy": "2025-11-25", "modern": "2026-07-28"}
+SDKS = {"legacy": "sdk", "modern": "client"}
 LIMIT = 600
 
 
@@ -52,14 +54,40 @@ class Suite:
         return results
 
 
+class StdioDoor:
+    """The same questions of an SDK over stdio: to the fixture itself, and through `callgate stdio`."""
+
+    def __init__(self, options, hub):
+        self.options, self.env = options, hub.env
+
+    def run(self, era, *command):
+        """item -> {(item, 1): (status, answer)}, so that it compares like a scenario with one check."""
+        script = [self.options.node, HERE / "stdio_door.mjs", f"{self.options.packages}/npm", SDKS[era], *command]
+        done = subprocess.run(script, env=self.env, capture_output=True, text=True, timeout=LIMIT)
+        if done.returncode != 0 or not done.stdout:
+            sys.exit(f"over stdio: {command}: {done.stderr[-500:]}")
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        return {it["what"]: json.dumps({key: it.get(key) for key in ("result", "error")}) for it in answers}
+
+    def compared(self, era):
+        """The direct answers as passed, and those through the hub as passed where they are the same."""
+        direct = self.run(era, self.options.fixture, "--era", era)
+        through = self.run(era, self.options.callgate, "stdio", "--server", f"{era}-stdio")
+        row = lambda what, same, why: {(what, 1): ("SUCCESS" if same else "FAILURE", why)}
+        return (
+            {what: row(what, True, "") for what in direct},
+            {what: row(what, through.get(what) == text, f"{through.get(what)} and not {text}"[:400]) for what, text in direct.items()},
+        )
+
+
 def expected():
-    """(revision, scenario, check or None) -> reason. One loss a line: revision, scenario[/check], reason."""
+    """(run, scenario, check or None) -> reason. One loss a line: run, scenario[/check], reason."""
     losses = {}
     for line in EXPECTED.read_text().splitlines():
         if line.strip() and not line.startswith("#"):
-            revision, what, reason = line.split(None, 2)
+            run, what, reason = line.split(None, 2)
             scenario, _, check = what.partition("/")
-            losses[(revision, scenario, check or None)] = reason
+            losses[(run, scenario, check or None)] = reason
     return losses
 
 
@@ -74,7 +102,7 @@ def told(name, results):
     return failed
 
 
-def compare(revision, direct, through, known, used):
+def compare(run, direct, through, known, used):
     """What passes directly and not through the hub: (known with a reason, unexpected)."""
     reasons, unexpected = {}, []
     for scenario, rows in direct.items():
@@ -83,12 +111,12 @@ def compare(revision, direct, through, known, used):
             now, why = here.get((check, nth), ("absent", ""))
             if status != "SUCCESS" or now == "SUCCESS":
                 continue
-            key = next((key for key in ((revision, scenario, check), (revision, scenario, None)) if key in known), None)
+            key = next((key for key in ((run, scenario, check), (run, scenario, None)) if key in known), None)
             if key:
                 used.add(key)
                 reasons.setdefault(known[key], set()).add(scenario)
             else:
-                unexpected.append(f"{revision} {scenario}/{check}#{nth}: passes directly, {now} through the hub: {why}")
+                unexpected.append(f"{run} {scenario}/{check}#{nth}: passes directly, {now} through the hub: {why}")
     return reasons, unexpected
 
 
@@ -115,30 +143,48 @@ def main():
     home = pathlib.Path(tempfile.mkdtemp(prefix="callgate-conformance-"))
     suite, known, used, lost = Suite(options, home / "reports"), expected(), set(), []
     suite.out.mkdir()
-    fixtures = {era: Fixture(options.fixture, era) for _, era in PAIRS}
+    fixtures = {era: Fixture(options.fixture, era) for era in REVISIONS}
     servers = {}
     for era, fixture in fixtures.items():
         servers[f"{era}-stdio"] = {"command": options.fixture, "args": ["--era", era]}
         servers[f"{era}-http"] = {"url": fixture.url}
     hub = Hub(options.callgate, home, servers)
+
+    def judge(run, direct, through, where):
+        reasons, unexpected = compare(run, direct, through, known, used)
+        for reason, scenarios in sorted(reasons.items()):
+            print(f"    known loss, {reason}: {', '.join(sorted(scenarios))}")
+        lost.extend(f"{line} ({where})" for line in unexpected)
+
+    def headline(text):
+        print(f"\n{text}  ({time.monotonic() - started:.0f} s)", flush=True)
+
     try:
         hub.serve()
         hub.wait_ready()
         address = re.match(r"http://[^:/]+:(\d+)(/.*)", hub.endpoint["mcp_url"])
         forwarder = Forwarder(int(address[1]), hub.token())
-        for revision, era in PAIRS:
-            print(f"\n{revision}, the fixture held to the {era} era  ({time.monotonic() - started:.0f} s)", flush=True)
+        # While nobody has changed the lists of the servers behind the hub yet.
+        for era in REVISIONS:
+            headline(f"the {SDKS[era]} line of the SDK through callgate stdio, in front of a {era} server")
+            direct, through = StdioDoor(options, hub).compared(era)
+            print(f"  {count(through, 'SUCCESS')} of {len(direct)} answers are the same as directly", flush=True)
+            judge(f"stdio+{era}", direct, through, "through callgate stdio")
+        for era, revision in REVISIONS.items():
+            headline(f"{revision} in front of a {era} server")
             direct = suite.run(f"{era}-direct", fixtures[era].url, revision)
             for scenario in told("directly", direct):
                 print(f"    fails directly: {scenario}")
-            for carrier in ("stdio", "http"):
-                view = f"http://127.0.0.1:{forwarder.port}{address[2]}/s/{era}-{carrier}"
-                through = suite.run(f"{era}-{carrier}", view, revision)
-                told(f"through the hub, which reaches it over {carrier}", through)
-                reasons, unexpected = compare(revision, direct, through, known, used)
-                for reason, scenarios in sorted(reasons.items()):
-                    print(f"    known loss, {reason}: {', '.join(sorted(scenarios))}")
-                lost += [f"{line} (server over {carrier})" for line in unexpected]
+            other = next(it for it in REVISIONS if it != era)
+            # In front of the other era, with the same measure: what a server of the host's own era would give directly.
+            for server_era, run in ((era, revision), (other, f"{revision}+{other}")):
+                if server_era != era:
+                    headline(f"{revision} in front of a {server_era} server")
+                for carrier in ("stdio", "http"):
+                    view = f"http://127.0.0.1:{forwarder.port}{address[2]}/s/{server_era}-{carrier}"
+                    through = suite.run(f"{era}-in-front-of-{server_era}-{carrier}", view, revision)
+                    told(f"through the hub, which reaches it over {carrier}", through)
+                    judge(run, direct, through, f"server over {carrier}")
     finally:
         hub.stop()
         for fixture in fixtures.values():

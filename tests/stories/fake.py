@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-import time
 
 FLAGS = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 OUT = sys.stdout.buffer
@@ -51,7 +50,7 @@ def tool(name, properties=None, **more):
 
 NAMES = ["echo", "noise", "bytewise", "spam", "twice", "odd_null_error", "odd_no_message", "odd_big_code",
          "odd_no_version", "odd_not_object", "broken_line", "long_line", "endless", "bye", "add_tool", "same_list",
-         "env", "deaf", "burst", "seen", "never", "shout", "unknown_fields"]
+         "env", "burst", "seen", "never", "shout", "unknown_fields"]
 
 
 def heavy(n):
@@ -150,10 +149,6 @@ def call(id, params):
     elif name == "env":
         fds = sorted(int(fd) for fd in os.listdir("/proc/self/fd"))
         text(id, json.dumps({"env": dict(os.environ), "fds": fds}))
-    elif name == "deaf":
-        text(id, "deaf from now on")
-        while True:
-            time.sleep(3600)
     elif name == "burst":
         for n in range(int(arguments.get("count", 200))):
             send({"jsonrpc": "2.0", "method": "notifications/progress",

@@ -1,66 +1,43 @@
 //! One bad peer never harms another.
 
-use crate::fake::fake;
-use serde_json::json;
-use std::time::{Duration, Instant};
-use stories::{Home, sample, text};
+use serde_json::{Value, json};
+use stories::{Home, binary, command, sample, text};
 
-fn typical(client: &mut stories::Client, tool: &str) -> Duration {
-    let mut times: Vec<Duration> = (0..200)
-        .map(|_| {
-            let began = Instant::now();
-            client.call(tool, json!({ "text": "x" }));
-            began.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[100]
+/// What a debug build on two shared cores may add by itself, in µs.
+const NOISE: f64 = 1_000.0;
+
+/// Three times in turn: 2,000 calls of a good host with nobody stuck, then as many beside a host that reads nothing of
+/// megabytes of results and progress, and a server that takes nothing of megabytes of calls.
+fn free_and_stuck(home: &Home, bad: u64) -> Value {
+    let mut load = command(&binary("load"));
+    load.args(["beside", "--rounds", "3", "--calls", "2000", "--good", "good", "--bad", &format!("bad={bad}")]);
+    let out = load.arg("--socket").arg(home.path("run/agent.sock")).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+/// Others have the cores now and then: of each kind the block that they disturbed least is compared. The 90th
+/// percentile still tells of the hub where they take the 99th for themselves.
+fn is_undisturbed(figures: &Value) -> bool {
+    ["p90_us", "p99_us"].iter().all(|share| {
+        let blocks = |state: &str| figures[state].as_array().unwrap().clone();
+        let least = |state: &str| blocks(state).iter().map(|it| it[share].as_f64().unwrap()).fold(f64::MAX, f64::min);
+        least("stuck") <= 2.0 * least("free") + NOISE
+    })
 }
 
 #[test]
 fn a_host_that_stops_reading_and_a_server_that_stops_reading_slow_nobody_down() {
-    let home = Home::with(json!({ "f": fake(&[]), "s": sample(&[]) }));
+    let home = Home::with(json!({ "good": sample(&[]), "bad": sample(&[]) }));
     let _hub = home.serve();
     let mut good = home.stdio(&["--host", "good"]);
     good.initialize("2025-11-25");
-    good.await_tool("s__echo");
-    good.await_tool("f__deaf");
-    let before = typical(&mut good, "s__echo");
-
-    // A server that takes nothing any more: what waits for it is bounded and refused.
-    let mut feeder = home.stdio(&["--host", "feeder"]);
-    feeder.initialize("2025-11-25");
-    feeder.await_tool("f__deaf");
-    feeder.call("f__deaf", json!({}));
-    let big = "x".repeat(1 << 20);
-    let sent: Vec<_> = (0..12)
-        .map(|_| feeder.send("tools/call", json!({ "name": "f__echo", "arguments": { "text": big } })))
-        .collect();
-    let refused = feeder.answer(sent.last().unwrap());
-    assert_eq!(refused["result"]["structuredContent"]["error"], "queue_full", "{refused:.300}");
-
-    // A host that asks for megabytes and reads none of them.
-    let mut idle = home.command(&["stdio", "--host", "idle"]);
-    idle.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    let mut idle = idle.spawn().unwrap();
-    {
-        use std::io::Write;
-        let stdin = idle.stdin.as_mut().unwrap();
-        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {} });
-        writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello })).unwrap();
-        for id in 1..40 {
-            let params = json!({ "name": "s__big_result", "arguments": { "bytes": 1 << 20 } });
-            writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
-                .unwrap();
-        }
-    }
-    for _ in 0..5 {
-        let now = typical(&mut good, "s__echo");
-        assert!(now < (before * 10).max(Duration::from_millis(20)), "{before:?} before, {now:?} now");
-    }
-    idle.kill().unwrap();
-    idle.wait().unwrap();
-    assert_eq!(text(&good.call("s__echo", json!({ "text": "fine" }))), "fine");
+    good.await_tool("good__echo");
+    good.await_tool("bad__echo");
+    let bad = home.json(&["server", "show", "bad"])["server"]["pid"].as_u64().unwrap();
+    let figures = free_and_stuck(&home, bad);
+    assert!(is_undisturbed(&figures) || is_undisturbed(&free_and_stuck(&home, bad)), "{figures:#}");
+    assert_eq!(text(&good.call("bad__echo", json!({ "text": "fine" }))), "fine");
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub const USAGE: &str = "\
 load calls|list [--calls N] [--in-flight K] [--tool NAME]… [--pause MS] [--arguments JSON] [--era legacy|modern] [--pid [NAME=]PID]… PEER
 load start [--kill PID] [--expect TOOLS] --socket PATH -- COMMAND…   spawn a hub; until it answers, until all is listed
 load ready [--servers N] [--expect TOOLS] -- COMMAND…                spawn servers; until all is listed
+load beside [--calls N] [--rounds N] --good SERVER --bad SERVER=PID --socket PATH   latency with nobody stuck, and with stuck peers
 load idle [--seconds N] --pid [NAME=]PID…
 load relay COMMAND…                                                  copies between itself and a server
 load sample-server …
@@ -20,6 +21,7 @@ pub enum Mode {
     Start,
     Ready,
     Idle,
+    Beside,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +54,10 @@ pub struct Args {
     pub expect: usize,
     pub servers: usize,
     pub seconds: u64,
+    pub rounds: usize,
+    /// The server that all hosts use, and one that is stopped with its process.
+    pub good: String,
+    pub bad: Option<(String, u32)>,
     pub kill: Option<u32>,
     pub socket: Option<PathBuf>,
     pub target: Target,
@@ -66,6 +72,7 @@ impl Args {
             Some("start") => Mode::Start,
             Some("ready") => Mode::Ready,
             Some("idle") => Mode::Idle,
+            Some("beside") => Mode::Beside,
             _ => return Err(Fault::Usage("what to measure?".to_owned())),
         };
         let mut parsed = Args {
@@ -81,6 +88,9 @@ impl Args {
             expect: 0,
             servers: 1,
             seconds: 10,
+            rounds: 1,
+            good: String::new(),
+            bad: None,
             kill: None,
             socket: None,
             target: Target::Command(Vec::new()),
@@ -102,6 +112,13 @@ impl Args {
                 "--expect" => parsed.expect = number(&value)?,
                 "--servers" => parsed.servers = number(&value)?,
                 "--seconds" => parsed.seconds = number(&value)?,
+                "--rounds" => parsed.rounds = number(&value)?,
+                "--good" => parsed.good = value,
+                "--bad" => {
+                    let (name, pid) =
+                        value.split_once('=').ok_or_else(|| Fault::Usage("--bad SERVER=PID".to_owned()))?;
+                    parsed.bad = Some((name.to_owned(), number(pid)?));
+                }
                 "--kill" => parsed.kill = Some(number(&value)?),
                 "--url" => parsed.target = Target::Url(value),
                 "--socket" => {

@@ -18,13 +18,14 @@ use std::time::Instant;
 /// Calls before each block that are not measured.
 const WARM: usize = 200;
 /// After so many calls the bad server is called once more.
-const PACE: usize = 16;
+const PACE: usize = 4;
 /// Calls of a megabyte each that wait for the bad server: more than its out-buffer and its pipe take together.
 const QUEUED: u64 = 10;
 /// Results of a megabyte each that the bad host asks for: as many as the hub keeps without closing its connection.
 const UNREAD: u64 = 5;
-/// Calls of the bad host that tell their progress all the while.
-const TALKING: u64 = 4;
+/// Calls of the bad host that tell ten times of their progress within [`TALK_MS`]; none may end before the block does.
+const TALKING: u64 = 64;
+const TALK_MS: u64 = 100_000;
 const MEGABYTE: usize = 1 << 20;
 
 pub fn beside(args: &Args) -> Result<Value, Fault> {
@@ -94,11 +95,15 @@ impl Host {
         Ok(())
     }
 
-    /// One call: whether it went well, or was refused as one too many.
-    fn one(&mut self) -> Result<Answered, Fault> {
+    fn ask(&mut self) -> Result<u64, Fault> {
         self.next += 1;
         self.peer.send(0, &self.echo.text(self.next))?;
-        let (id, mut answered) = (self.next, Answered::Well);
+        self.peer.flush()?;
+        Ok(self.next)
+    }
+
+    fn answer(&mut self, id: u64) -> Result<Answered, Fault> {
+        let mut answered = Answered::Well;
         self.hear(|of, answer| {
             if of == Some(id) {
                 answered = Answered::of(answer);
@@ -108,15 +113,19 @@ impl Host {
         Ok(answered)
     }
 
-    /// So many calls one after the other; in between, unmeasured, the other one calls. How often that was refused.
+    /// So many calls one after the other, some at the same time as a call of the other one. How often that was refused.
     fn block(&mut self, calls: usize, other: &mut Host) -> Result<(Value, usize), Fault> {
-        let (mut took, mut refused) = (Vec::with_capacity(calls), 0);
+        let (mut took, mut refused, mut asked) = (Vec::with_capacity(calls), 0, None);
         for number in 0..WARM + calls {
             if number % PACE == 0 {
-                refused += usize::from(other.one()? == Answered::Full);
+                if let Some(id) = asked {
+                    refused += usize::from(other.answer(id)? == Answered::Full);
+                }
+                asked = Some(other.ask()?);
             }
             let began = Instant::now();
-            let answered = self.one()?;
+            let id = self.ask()?;
+            let answered = self.answer(id)?;
             if answered != Answered::Well {
                 return Err(Fault::Peer(format!("call {number} of the good host: {answered:?}")));
             }
@@ -126,8 +135,11 @@ impl Host {
         }
         took.sort_unstable();
         let figures = json!({
-            "p50_us": quantile(&took, 0.5), "p99_us": quantile(&took, 0.99), "max_us": quantile(&took, 1.0),
+            "p50_us": quantile(&took, 0.5), "p90_us": quantile(&took, 0.9), "p99_us": quantile(&took, 0.99), "max_us": quantile(&took, 1.0),
         });
+        if let Some(id) = asked {
+            other.answer(id)?;
+        }
         Ok((figures, refused))
     }
 
@@ -155,7 +167,8 @@ impl Host {
 enum Answered {
     Well,
     Full,
-    Badly,
+    /// In another way, which begins so.
+    Badly(String),
 }
 
 impl Answered {
@@ -165,7 +178,7 @@ impl Answered {
         } else if is_good(answer) {
             Answered::Well
         } else {
-            Answered::Badly
+            Answered::Badly(String::from_utf8_lossy(&answer[..answer.len().min(300)]).into_owned())
         }
     }
 }
@@ -182,7 +195,7 @@ impl Sleeper {
         say(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
         for id in 0..TALKING {
             let params = format!(
-                "\"name\":\"{good}__slow\",\"arguments\":{{\"ms\":3600000}},\"_meta\":{{\"progressToken\":{id}}}"
+                "\"name\":\"{good}__slow\",\"arguments\":{{\"ms\":{TALK_MS}}},\"_meta\":{{\"progressToken\":{id}}}"
             );
             say(&Request::new("tools/call", &params, Era::Legacy).text(10 + id))?;
         }

@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::expect_used)]
 
 mod args;
+mod beside;
 mod http;
 mod peer;
 mod pipe;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
 fn measure(args: &Args) -> Result<Value, Fault> {
     match args.mode {
         Mode::Idle => process::idle(args),
+        Mode::Beside => beside::beside(args),
         Mode::Start => start::start(args),
         Mode::Ready => start::ready(args),
         Mode::Calls | Mode::List => {

@@ -37,6 +37,20 @@ impl Pipe {
         let (lines, chunk) = (LineBuf::new(256 << 20), vec![0; 256 * 1024]);
         Pipe { to, from, queued: Vec::new(), lines, chunk, child }
     }
+
+    /// Writes what is queued.
+    pub fn flush(&mut self) -> Result<(), Fault> {
+        let mut rest = &self.queued[..];
+        while !rest.is_empty() {
+            match rustix::io::write(&self.to, rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.queued.clear();
+        Ok(())
+    }
 }
 
 impl Peer for Pipe {
@@ -47,15 +61,7 @@ impl Peer for Pipe {
     }
 
     fn turn(&mut self, got: &mut dyn FnMut(usize, &[u8])) -> Result<(), Fault> {
-        let mut rest = &self.queued[..];
-        while !rest.is_empty() {
-            match rustix::io::write(&self.to, rest) {
-                Ok(written) => rest = &rest[written..],
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.queued.clear();
+        self.flush()?;
         loop {
             let mut any = false;
             while let Some(line) = self.lines.next_line() {

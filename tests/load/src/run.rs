@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Sorted latencies in nanoseconds.
-fn quantile(sorted: &[u64], share: f64) -> f64 {
+pub fn quantile(sorted: &[u64], share: f64) -> f64 {
     let place = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
     round(sorted.get(place).copied().unwrap_or(0) as f64 / 1000.0)
 }

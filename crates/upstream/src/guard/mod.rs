@@ -24,6 +24,7 @@ pub use seed::{Seed, sow};
 use census::{Proc, Table};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::SendFlags;
 use rustix::process::{WaitOptions, getpid, getppid, setsid, wait};
 use socket::Socket;
 use std::io::{self, Read};
@@ -34,6 +35,12 @@ use std::time::Instant;
 use ward::{Effect, Event, Millis, Ward};
 use words::{Ended, Force};
 
+/// How both ends of the socket send: without waiting, and an end that is gone is an error and no signal. macOS lacks
+/// the flag for that; programs in Rust ignore the signal from their start.
+#[cfg(target_os = "linux")]
+pub(crate) const SENDING: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+#[cfg(not(target_os = "linux"))]
+pub(crate) const SENDING: SendFlags = SendFlags::DONTWAIT;
 /// The hidden command that makes our binary a guard.
 pub const COMMAND: &str = "guard";
 

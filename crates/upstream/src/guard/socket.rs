@@ -4,7 +4,7 @@ use super::ward::Event;
 use super::words::{Garbled, Request};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendFlags, recvmsg, send};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg, send};
 use rustix::stdio::stdin;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSliceMut;
@@ -113,7 +113,7 @@ impl Socket {
     /// Sends what was kept.
     pub fn flush(&mut self) {
         while !self.closed && !self.unsent.is_empty() {
-            match send(stdin(), &self.unsent, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            match send(stdin(), &self.unsent, super::SENDING) {
                 Ok(count) => drop(self.unsent.drain(..count)),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,

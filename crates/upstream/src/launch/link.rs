@@ -1,9 +1,9 @@
 //! The hub's end of the socket to one guard. Sending never waits; hearing is the listening task's alone.
 
-use crate::guard::Seed;
 use crate::guard::words::Report;
+use crate::guard::{SENDING, Seed};
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, sendmsg, shutdown};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, Shutdown, sendmsg, shutdown};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -185,7 +185,7 @@ impl Frame {
             control.push(SendAncillaryMessage::ScmRights(&descriptors));
         }
         let bytes = [IoSlice::new(&self.bytes[self.at..])];
-        self.at += sendmsg(socket, &bytes, &mut control, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?;
+        self.at += sendmsg(socket, &bytes, &mut control, SENDING)?;
         self.descriptors.clear();
         Ok(())
     }
