@@ -104,7 +104,9 @@ impl Host {
 
 /// The hub that an adapter has started.
 fn running(home: &Home) -> u32 {
-    let endpoint = std::fs::read_to_string(home.path("run/endpoint.json")).unwrap();
+    // A hub answers a moment before it tells everybody where it is.
+    let endpoint =
+        eventually("the hub tells where it is", || std::fs::read_to_string(home.path("run/endpoint.json")).ok());
     u32::try_from(serde_json::from_str::<Value>(&endpoint).unwrap()["pid"].as_u64().unwrap()).unwrap()
 }
 

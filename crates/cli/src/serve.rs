@@ -27,11 +27,11 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Job, Opened, Store, StoreFault};
+use store::{Job, Opening, Store, StoreFault};
 use tokio::net::TcpListener;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::LocalSet;
-use upstream::launch::{Launcher, Patience};
+use upstream::launch::{Launcher, Patience, Seed, sow};
 use upstream::logs::Logs;
 use upstream::search_path::Search;
 use upstream::{Parts, task};
@@ -77,8 +77,10 @@ pub fn run(args: &Serve, globals: &Globals) -> ExitCode {
     if args.detached {
         system::leave_session();
     }
-    let served =
-        Places::here(globals.config.as_deref()).map_err(Fault::from).and_then(|places| serve(&places, args, globals));
+    // Before anything is opened and any thread runs; where it is refused, the binary is run again instead.
+    let seed = sow().ok();
+    let places = Places::here(globals.config.as_deref()).map_err(Fault::from);
+    let served = places.and_then(|places| serve(&places, args, globals, seed));
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => fault.report(Form::of(globals)),
@@ -113,10 +115,12 @@ fn refuse(faults: &[String], form: Form) -> ExitCode {
     Exit::Usage.into()
 }
 
-fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> {
+fn serve(places: &Places, args: &Serve, globals: &Globals, seed: Option<Seed>) -> Result<(), Fault> {
     places.create()?;
     let lock = Lock::take(&places.lock())?;
     documents::remove(&places.run.join("stopped"));
+    // That of a hub which was killed.
+    documents::remove(&places.endpoint());
     let server_logs = Logs::open(&places.logs()).map_err(failed("the logs cannot be written"))?;
     let hub_log = logs::begin(server_logs.hub());
     hub::config::prepare(places).map_err(failed("the default config cannot be written"))?;
@@ -130,7 +134,7 @@ fn serve(places: &Places, args: &Serve, globals: &Globals) -> Result<(), Fault> 
         .build()
         .map_err(failed("no runtime could be made"))?;
     let local = LocalSet::new();
-    let outcome = runtime.block_on(local.run_until(relay(places, args, globals, prepared, server_logs)));
+    let outcome = runtime.block_on(local.run_until(relay(places, args, globals, prepared, server_logs, seed)));
     documents::remove(&places.endpoint());
     drop((hub_log, lock));
     outcome
@@ -142,20 +146,27 @@ async fn relay(
     globals: &Globals,
     prepared: Prepared,
     server_logs: Logs,
+    seed: Option<Seed>,
 ) -> Result<(), Fault> {
-    let (tell, mut told) = mpsc::channel(256);
-    let opened = Store::open(&places.state, &places.run, store::Options::new(env!("CARGO_PKG_VERSION")), move |it| {
-        // The relay has gone when this fails, and with it everybody who waits.
-        let _ = tell.blocking_send(it);
-    })?;
-    let Opened { ledger, flight, committer, thread, kept, recovered, .. } = opened;
-    for call in &recovered {
-        tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
-    }
     let binary = std::env::current_exe().map_err(failed("the own binary cannot be found"))?;
     // The running file itself, also where an upgrade has put another one in its place.
     let image = Path::new("/proc/self/exe");
-    let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state)?;
+    let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state, seed)?;
+    let (tell, mut told) = mpsc::channel(256);
+    let (settle, settled) = oneshot::channel();
+    let options = store::Options::new(env!("CARGO_PKG_VERSION"));
+    // What the last run left open is settled on the disk while the doors are opened.
+    let opening = Store::begin(
+        &places.state,
+        &places.run,
+        options,
+        move |it| {
+            // The relay has gone when this fails, and with it everybody who waits.
+            let _ = tell.blocking_send(it);
+        },
+        move |settlement| drop(settle.send(settlement)),
+    )?;
+    let Opening { ledger, flight, committer, thread, kept, .. } = opening;
     let parts = Parts::new(
         launcher.clone(),
         server_logs.clone(),
@@ -173,10 +184,17 @@ async fn relay(
         Ok(None) => Err(None),
         Err(problem) => Err(Some(problem.clone())),
     };
+    let mut port_kept = None;
     if let Ok(Some((_, port))) = &bound {
         let known = kept.settings.iter().any(|(key, value)| key == PORT && *value == port.to_string());
         if settings.port == 0 && args.port.is_none() && !known {
-            committer.submit(Job::Set { key: PORT.into(), value: Some(port.to_string()) }, None);
+            let (keep, done) = oneshot::channel();
+            let job = Job::Set { key: PORT.into(), value: Some(port.to_string()) };
+            let tell = move |result| {
+                let _ = keep.send(result);
+            };
+            committer.submit(job, Some(Box::new(tell)));
+            port_kept = Some(done);
         }
     }
 
@@ -220,12 +238,31 @@ async fn relay(
         });
     }
     let handle = OperatorHandle::new(operations, events);
-    let desk = desk::start(places, handle.clone(), Arc::new(logs::Reading::new(server_logs, &places.logs())), book)
-        .map_err(failed("the person's door cannot be opened"))?;
+    let reading = Arc::new(logs::Reading::new(server_logs, &places.logs()));
+    let closed = "the person's door cannot be opened";
+    let (desk, desk_opened) = desk::start(places, handle.clone(), reading, book).map_err(failed(closed))?;
 
-    documents::announce(places, &binary, http.as_ref().ok()).map_err(failed("endpoint.json cannot be written"))?;
-    ready(places, globals, http.as_ref());
-
+    // Agents are answered already. Others are told when all doors are open and the log has begun.
+    let opened = async {
+        for call in &settled.await.map_err(|_| StoreFault::Thread("it panicked"))??.recovered {
+            tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
+        }
+        desk_opened.await.map_err(io::Error::other).flatten().map_err(failed(closed))?;
+        // What is told stays true after a crash: the port is chosen once. Where it cannot be kept, another is, next time.
+        if let Some(kept) = port_kept {
+            let _ = kept.await;
+        }
+        relay.recalled().await;
+        documents::announce(places, &binary, http.as_ref().ok()).map_err(failed("endpoint.json cannot be written"))?;
+        ready(places, globals, http.as_ref());
+        Ok(())
+    };
+    let broken = async {
+        match opened.await {
+            Ok(()) => std::future::pending().await,
+            Err(fault) => fault,
+        }
+    };
     let listening = async {
         while let Some(it) = told.recv().await {
             audit.told(it);
@@ -236,9 +273,14 @@ async fn relay(
             () = relay.operate(operated) => documents::mark_stopped(places),
             () = listening => tracing::error!("the committer is gone"),
             () = system::told_to_stop() => {}
+            fault = broken => return Err(fault),
         }
+        Ok(())
     };
-    task::watched("person's door and the committer's word", running).await;
+    if let Err(fault) = task::watched("person's door and the committer's word", running).await {
+        documents::remove(&agent_socket);
+        return Err(fault);
+    }
     tracing::info!("stopping");
     documents::remove(&places.endpoint());
     relay.core().refuse();

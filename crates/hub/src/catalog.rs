@@ -32,6 +32,8 @@ pub struct ToolEntry {
     pub read: ReadTool,
     /// Its lane, where its calls run one at a time; None for reads.
     pub lane: Option<Rc<str>>,
+    /// Its name in the aggregate and its own, as views keep them.
+    names: [Rc<str>; 2],
     compiled: OnceCell<Result<Arc<Compiled>, String>>,
     subject: OnceCell<Subject>,
 }
@@ -40,7 +42,8 @@ impl ToolEntry {
     /// An entry of `backend`.
     pub fn new(backend: Rc<Backend>, read: ReadTool) -> ToolEntry {
         let lane = read.effect.is_serial().then(|| backend.lane_of(&read.tool.name));
-        ToolEntry { backend, read, lane, compiled: OnceCell::new(), subject: OnceCell::new() }
+        let names = [read.exposed.as_str().into(), (*read.tool.name).into()];
+        ToolEntry { backend, read, lane, names, compiled: OnceCell::new(), subject: OnceCell::new() }
     }
     /// The compiled input schema, or why it cannot be used; compiled at the first call.
     pub fn compiled(&self) -> Result<Arc<Compiled>, String> {
@@ -136,6 +139,11 @@ impl Catalog {
             pages: Default::default(),
             collisions: Vec::new(),
         };
+        let count = shelves.iter().map(|shelf| shelf.tools.len()).sum();
+        catalog.tools.reserve(count);
+        if !own_names {
+            catalog.unprefixed.reserve(count);
+        }
         let mut lists: [Vec<Bytes>; 4] = Default::default();
         let [tools, prompts, resources, templates] = &mut lists;
         let shown = |name: &str| only.is_none_or(|globs| globs.is_match(name));
@@ -173,13 +181,13 @@ impl Catalog {
     }
 
     fn add_tool(&mut self, tool: &Rc<ToolEntry>, list: &mut Vec<Bytes>) {
-        let own: Rc<str> = (*tool.read.tool.name).into();
+        let [exposed, own] = tool.names.clone();
         list.push(if self.own_names { tool.read.in_own.clone() } else { tool.read.in_all.clone() });
         if self.own_names {
             self.tools.insert(own, Rc::clone(tool));
             return;
         }
-        self.tools.insert(tool.read.exposed.as_str().into(), Rc::clone(tool));
+        self.tools.insert(exposed, Rc::clone(tool));
         self.unprefixed.entry(own).and_modify(|one| *one = None).or_insert_with(|| Some(Rc::clone(tool)));
     }
 

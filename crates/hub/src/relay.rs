@@ -24,6 +24,8 @@ use upstream::{Parts, Server, Spec, State, Stopping, Watcher, task};
 
 /// How long a person's start or restart waits for its outcome.
 const ACTION: Duration = Duration::from_secs(60);
+/// How long the reading of remembered lists may hold up the word that all is open.
+const RECALL: Duration = Duration::from_secs(10);
 /// How long running calls may go on when the hub stops.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -79,6 +81,20 @@ impl Relay {
     /// The hub.
     pub fn core(&self) -> &Rc<Core> {
         &self.core
+    }
+
+    /// Waits until all lists that were remembered can be shown; long ones are being read.
+    pub async fn recalled(&self) {
+        let deadline = Instant::now() + RECALL;
+        for backend in self.core.backends() {
+            loop {
+                let news = backend.news.notified();
+                let known = backend.server().is_some_and(|server| server.listing().is_some());
+                if !known || backend.is_listed() || timeout_at(deadline, news).await.is_err() {
+                    break;
+                }
+            }
+        }
     }
 
     /// Takes over a config: servers whose entry is unchanged are not touched.

@@ -68,13 +68,17 @@ impl Keys {
         }
     }
 
-    /// Makes a new key and its file.
-    pub(crate) fn create(dir: &Path) -> Result<Keys, StoreFault> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(|_| StoreFault::Random)?;
-        places::replace_private(&dir.join(KEY_FILE), format!("{}\n", hex(&key)).as_bytes())?;
-        Ok(Keys::new(&key))
+    /// Puts a new key into its file.
+    pub(crate) fn keep(dir: &Path, key: &[u8; 32]) -> Result<(), StoreFault> {
+        places::replace_private(&dir.join(KEY_FILE), format!("{}\n", hex(key)).as_bytes())
     }
+}
+
+/// A new key.
+pub(crate) fn new_key() -> Result<[u8; 32], StoreFault> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|_| StoreFault::Random)?;
+    Ok(key)
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

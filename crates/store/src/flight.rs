@@ -5,8 +5,8 @@ use crate::recover::Evidence;
 use crate::{BootId, CallNumber, StoreFault, places};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// File inside the run folder.
 pub(crate) const FLIGHT_FILE: &str = "flight";
@@ -52,6 +52,9 @@ pub enum MarkFault {
     /// 65,536 calls are in flight.
     #[error("too many calls in flight")]
     Full,
+    /// The last run is not settled yet; no intent is durable before that.
+    #[error("the flight file is not open yet")]
+    Closed,
     /// The file can't be written.
     #[error("writing the flight mark failed")]
     File(#[from] std::io::Error),
@@ -59,7 +62,8 @@ pub enum MarkFault {
 
 /// The writing end of the flight file. Lives on the relay thread.
 pub struct Flight {
-    file: File,
+    /// Opened by the committer's thread when the last run is settled.
+    file: Arc<OnceLock<File>>,
     boot: BootId,
     slots: Slots,
 }
@@ -67,12 +71,13 @@ pub struct Flight {
 impl Flight {
     /// Marks a call. To be called right before its first byte is written to a server; costs one pwrite.
     pub fn mark(&mut self, call: CallNumber) -> Result<Mark, MarkFault> {
+        let file = self.file.get().ok_or(MarkFault::Closed)?;
         let slot = self.slots.take().ok_or(MarkFault::Full)?;
         let mut record = [0; RECORD];
         record[..8].copy_from_slice(&call.0.to_le_bytes());
         record[8..15].copy_from_slice(&self.boot.0);
         record[15] = IN_FLIGHT;
-        match write_at(&self.file, &record, (slot as usize + 1) as u64 * RECORD as u64) {
+        match write_at(file, &record, (slot as usize + 1) as u64 * RECORD as u64) {
             Ok(()) => Ok(Mark(slot)),
             Err(error) => {
                 self.slots.give_back(slot);
@@ -151,10 +156,39 @@ pub(crate) fn new_id() -> Result<FlightId, StoreFault> {
     Ok(id)
 }
 
-/// Puts a flight file without marks in place. Only when the database has settled all older calls and knows `id`.
-pub(crate) fn create(run: &Path, id: FlightId, boot: BootId) -> Result<Flight, StoreFault> {
-    let path: PathBuf = run.join(FLIGHT_FILE);
-    places::replace_private(&path, &[MAGIC, id].concat())?;
-    let file = places::private_options().write(true).open(&path).map_err(StoreFault::file(&path, "opening"))?;
-    Ok(Flight { file, boot, slots: Slots::new() })
+/// The writing end of a flight file that [`Place::open`] puts in place.
+pub(crate) fn prepare(boot: BootId) -> (Flight, Place) {
+    let file = Arc::new(OnceLock::new());
+    (Flight { file: Arc::clone(&file), boot, slots: Slots::new() }, Place(file))
+}
+
+/// Where the flight file goes.
+pub(crate) struct Place(Arc<OnceLock<File>>);
+
+impl Place {
+    /// Puts a flight file without marks in place. Only when the database has settled all older calls and knows `id`.
+    pub(crate) fn open(self, run: &Path, id: FlightId) -> Result<(), StoreFault> {
+        let path: PathBuf = run.join(FLIGHT_FILE);
+        places::replace_private(&path, &[MAGIC, id].concat())?;
+        let file = places::private_options().write(true).open(&path).map_err(StoreFault::file(&path, "opening"))?;
+        // It is the only one that sets it.
+        let _ = self.0.set(file);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn nothing_is_marked_before_the_file_is_in_place() {
+        let run = tempfile::tempdir().unwrap();
+        let (mut flight, place) = prepare(BootId::of("boot"));
+        assert!(matches!(flight.mark(CallNumber(7)), Err(MarkFault::Closed)));
+        place.open(run.path(), [1; 8]).unwrap();
+        assert_eq!(flight.mark(CallNumber(7)).unwrap(), Mark(0), "the refused mark took no slot");
+        assert!(Marks::read(run.path()).unwrap().unwrap().holds(CallNumber(7), BootId::of("boot")));
+    }
 }

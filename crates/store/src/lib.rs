@@ -33,7 +33,7 @@ pub use fault::{JobFault, ReadFault, StoreFault};
 pub use flight::{Flight, Mark, MarkFault};
 pub use kept::{EraMemory, Kept, Snapshot};
 pub use ledger::{Due, Handed, Ledger};
-pub use open::{Durability, Opened, Options, Store};
+pub use open::{Durability, Opened, Opening, Options, Settlement, Store};
 pub use places::Found;
 pub use reader::{AuditRecord, Filter, Reader};
 pub use recover::{Boot, Evidence, Fate, Recovered, fate};

@@ -2,8 +2,8 @@
 //! left open, and starts the committer. Never makes a new file in place of one that can't be read.
 
 use crate::anchor::{Anchor, Trust};
-use crate::chain::{Keys, Link, hex};
-use crate::committer::{Committer, CommitterThread, Shared, Told};
+use crate::chain::{self, Keys, Link, hex};
+use crate::committer::{Committer, CommitterThread, Listener, Shared, Told};
 use crate::engine::{ANCHOR_EVERY, Anchors, Engine, Sync};
 use crate::flight::{self, Flight, FlightId, Marks};
 use crate::kept::{self, Kept};
@@ -88,6 +88,35 @@ pub struct Opened {
     pub thread: CommitterThread,
 }
 
+/// A store that is being opened: everything needed to serve is here, while the committer's thread still settles what
+/// the last run left open. What is handed to it meanwhile is written after that.
+pub struct Opening {
+    /// What the place of the database held.
+    pub found: Found,
+    /// What is remembered.
+    pub kept: Kept,
+    /// For the relay: audit rows.
+    pub ledger: Ledger,
+    /// For the relay: flight marks.
+    pub flight: Flight,
+    /// For everybody: jobs.
+    pub committer: Committer,
+    /// For the owner: stop.
+    pub thread: CommitterThread,
+}
+
+/// What was found when the last run was settled.
+pub struct Settlement {
+    /// Whether the folder lies on a network file system, where two machines could break the file.
+    pub is_on_network: bool,
+    /// Whether the log is the one that was last anchored.
+    pub trust: Trust,
+    /// Whether the last run did not stop in order, so that up to 20 ms of reads may be missing.
+    pub has_gap: bool,
+    /// Calls that were open.
+    pub recovered: Vec<Recovered>,
+}
+
 impl Store {
     /// Opens the store in the data folder `dir`, flight marks in `run`. `told` is called on the committer's thread.
     /// Blocks; the hub's lock must be held: two hubs on one store are not kept apart here.
@@ -97,65 +126,123 @@ impl Store {
         options: Options,
         told: impl FnMut(Told) + Send + 'static,
     ) -> Result<Opened, StoreFault> {
+        let (tell, settled) = sync_channel(1);
+        let opening = Store::begin(dir, run, options, told, move |settlement| {
+            // The other end waits.
+            let _ = tell.try_send(settlement);
+        })?;
+        let settlement = settled.recv().map_err(|_| StoreFault::Thread("it ended at once"))??;
+        let Opening { found, kept, ledger, flight, committer, thread } = opening;
+        let Settlement { is_on_network, trust, has_gap, recovered } = settlement;
+        Ok(Opened { found, is_on_network, trust, has_gap, recovered, kept, ledger, flight, committer, thread })
+    }
+
+    /// The same without waiting for the disk: reads what is remembered, leaves the rest to the committer's thread.
+    /// `settled` is called there, once, before anything else is written; after a fault nothing ever is, no intent
+    /// becomes durable, and the hub must not go on.
+    pub fn begin(
+        dir: &Path,
+        run: &Path,
+        options: Options,
+        told: impl FnMut(Told) + Send + 'static,
+        settled: impl FnOnce(Result<Settlement, StoreFault>) + Send + 'static,
+    ) -> Result<Opening, StoreFault> {
         if rusqlite::version_number() < 3_051_003 {
             return Err(StoreFault::Library { found: rusqlite::version() });
         }
         places::private_folder(dir)?;
         places::private_folder(run)?;
         let dir = dir.canonicalize().map_err(StoreFault::file(dir, "looking at the folder"))?;
-        let (path, found) = places::prepare_database(&dir)?;
-        let mut conn = connect(&path, options.durability)?;
-        let keys = match (Keys::read(&dir)?, found) {
-            (Some(keys), _) => keys,
-            (None, Found::Present) => return Err(StoreFault::KeyAbsent { path: dir.join(crate::chain::KEY_FILE) }),
-            (None, Found::Absent | Found::Empty) => Keys::create(&dir)?,
+        let (path, found) = places::find_database(&dir)?;
+        let mut conn = match found {
+            Found::Present => Some(connect(&path, options.durability)?),
+            Found::Absent | Found::Empty => None,
         };
-        let anchor = Anchor::read(&dir)?;
-        schema::migrate(&mut conn, &path)?;
-        let begun = begin(&mut conn, &path, run, &options, &keys, anchor)?;
+        let (keys, new_key) = match (Keys::read(&dir)?, found) {
+            (Some(keys), _) => (keys, None),
+            (None, Found::Present) => return Err(StoreFault::KeyAbsent { path: dir.join(crate::chain::KEY_FILE) }),
+            (None, Found::Absent | Found::Empty) => {
+                let key = chain::new_key()?;
+                (Keys::new(&key), Some(key))
+            }
+        };
+        let mut kept = Kept::default();
+        let mut number = 1;
+        if let Some(known) = &mut conn {
+            schema::migrate(known, &path)?;
+            let reading = StoreFault::sql(&path, "reading what is remembered");
+            (kept, number) = Kept::read(known).and_then(|kept| Ok((kept, next_run(known)?))).map_err(reading)?;
+        }
 
-        let boot = begun.boot;
-        let flight = flight::create(run, begun.flight, boot)?;
+        let id = flight::new_id()?;
+        // Equal to no other run's where the system's is not known.
+        let boot = options.boot.unwrap_or_else(|| BootId::of(&hex(&id)));
+        let (flight, marks) = flight::prepare(boot);
         let shared = Arc::new(Shared::default());
         let (queue, messages) = sync_channel(QUEUE);
         let (spare, spares) = sync_channel(4);
-        let mut anchors = None;
-        if begun.trust == Trust::Whole {
-            let tip = begun.writer.tip;
-            Anchor { row: tip.seq, link: tip.link }.write(&dir)?;
-            anchors = Some(Anchors { at: Instant::now(), row: tip.seq, every: options.anchor_every });
-        }
-        let engine = Engine {
-            conn,
-            writer: begun.writer,
-            queue: messages,
-            spare,
-            shared: shared.clone(),
-            slots: flight.slots(),
-            listener: Box::new(told),
-            clock: options.clock,
-            path,
-            sync: Sync::Full,
-            anchors,
-            backlog: VecDeque::new(),
-            lost_rows: 0,
+        let ledger = Ledger::new(queue.clone(), spares, shared.clone(), keys.names.clone(), CallNumber::base(number));
+        let committer = Committer { queue: queue.clone(), shared: shared.clone() };
+        let (slots, run) = (flight.slots(), run.to_owned());
+        let listener: Listener = Box::new(told);
+        let work = move || {
+            let begin = || -> Result<(Engine, Settlement), StoreFault> {
+                if let Some(key) = new_key {
+                    Keys::keep(&dir, &key)?;
+                }
+                let mut conn = match conn {
+                    Some(conn) => conn,
+                    None => {
+                        places::make_database(&path, found)?;
+                        let mut conn = connect(&path, options.durability)?;
+                        schema::migrate(&mut conn, &path)?;
+                        conn
+                    }
+                };
+                let anchor = Anchor::read(&dir)?;
+                let begun = begin(&mut conn, &path, &run, &options, &keys, anchor, (id, boot))?;
+                marks.open(&run, id)?;
+                let mut anchors = None;
+                if begun.trust == Trust::Whole {
+                    let tip = begun.writer.tip;
+                    Anchor { row: tip.seq, link: tip.link }.write(&dir)?;
+                    anchors = Some(Anchors { at: Instant::now(), row: tip.seq, every: options.anchor_every });
+                }
+                let is_on_network = places::is_on_network(&dir);
+                let Begun { trust, has_gap, recovered, writer } = begun;
+                let engine = Engine {
+                    conn,
+                    writer,
+                    queue: messages,
+                    spare,
+                    shared,
+                    slots,
+                    listener,
+                    clock: options.clock,
+                    path,
+                    sync: Sync::Full,
+                    anchors,
+                    backlog: VecDeque::new(),
+                    lost_rows: 0,
+                };
+                Ok((engine, Settlement { is_on_network, trust, has_gap, recovered }))
+            };
+            match begin() {
+                Ok((engine, settlement)) => {
+                    settled(Ok(settlement));
+                    engine.run()
+                }
+                Err(fault) => {
+                    settled(Err(fault));
+                    Ok(())
+                }
+            }
         };
         let thread = std::thread::Builder::new()
             .name("committer".to_owned())
-            .spawn(move || engine.run())
+            .spawn(work)
             .map_err(|_| StoreFault::Thread("it could not be started"))?;
-        Ok(Opened {
-            found,
-            is_on_network: places::is_on_network(&dir),
-            trust: begun.trust,
-            has_gap: begun.has_gap,
-            recovered: begun.recovered,
-            kept: begun.kept,
-            ledger: Ledger::new(queue.clone(), spares, shared.clone(), keys.names.clone(), CallNumber::base(begun.run)),
-            flight,
-            committer: Committer { queue: queue.clone(), shared },
-            thread: CommitterThread { queue, thread },
-        })
+        Ok(Opening { found, kept, ledger, flight, committer, thread: CommitterThread { queue, thread } })
     }
 }
 
@@ -179,13 +266,9 @@ fn connect(path: &Path, durability: Durability) -> Result<Connection, StoreFault
 }
 
 struct Begun {
-    run: u64,
-    boot: BootId,
-    flight: FlightId,
     trust: Trust,
     has_gap: bool,
     recovered: Vec<Recovered>,
-    kept: Kept,
     writer: Writer,
 }
 
@@ -197,14 +280,9 @@ fn begin(
     options: &Options,
     keys: &Keys,
     anchor: Option<Anchor>,
+    (flight, boot): (FlightId, BootId),
 ) -> Result<Begun, StoreFault> {
     let marks = Marks::read(run_folder)?;
-    let flight = flight::new_id()?;
-    let boot = match options.boot {
-        Some(boot) => boot,
-        // Equal to no other run's.
-        None => BootId::of(&hex(&flight)),
-    };
     let at = (options.clock)();
     let mut settle = || {
         let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -237,17 +315,21 @@ fn begin(
             let detail = "{\"reason\":\"the last run did not stop in order\"}";
             writer.line(&transaction, Line { kind: Kind::Gap.code(), at, detail, ..Line::default() })?;
         }
-        let run = kept::meta(&transaction, "run")?.and_then(|run| run.parse::<u64>().ok()).unwrap_or(0) + 1;
+        let run = next_run(&transaction)?;
         let detail = serde_json::json!({"run": run, "version": options.version, "boot": boot.to_hex()}).to_string();
         writer.line(&transaction, Line { kind: Kind::Start.code(), at, detail: &detail, ..Line::default() })?;
         kept::set_meta(&transaction, "run", &run.to_string())?;
         kept::set_meta(&transaction, "boot", &boot.to_hex())?;
         kept::set_meta(&transaction, "flight", &hex(&flight))?;
-        let kept = Kept::read(&transaction)?;
         transaction.commit()?;
-        Ok(Begun { run, boot, flight, trust, has_gap, recovered, kept, writer })
+        Ok(Begun { trust, has_gap, recovered, writer })
     };
     settle().map_err(StoreFault::sql(path, "beginning a run"))
+}
+
+/// The number of the run that begins. The same until that has been committed.
+fn next_run(conn: &Connection) -> rusqlite::Result<u64> {
+    Ok(kept::meta(conn, "run")?.and_then(|run| run.parse::<u64>().ok()).unwrap_or(0) + 1)
 }
 
 fn tip(conn: &Connection) -> rusqlite::Result<Option<(Tip, u64)>> {

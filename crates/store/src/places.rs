@@ -152,8 +152,8 @@ fn is_network_kind(kind: u32) -> bool {
     NETWORK.contains(&kind)
 }
 
-/// Finds the database, and makes its empty file if there is none, so that SQLite never chooses a mode.
-pub(crate) fn prepare_database(dir: &Path) -> Result<(PathBuf, Found), StoreFault> {
+/// Looks for the database.
+pub(crate) fn find_database(dir: &Path) -> Result<(PathBuf, Found), StoreFault> {
     let path = dir.join(DATABASE);
     let found = examine(&path)?;
     if found != Found::Present {
@@ -162,11 +162,16 @@ pub(crate) fn prepare_database(dir: &Path) -> Result<(PathBuf, Found), StoreFaul
             return Err(StoreFault::Untrusted { path: log, problem: "is there without its database" });
         }
     }
-    if found == Found::Absent {
-        let creating = StoreFault::file(&path, "making the file");
-        private_options().write(true).create_new(true).open(&path).map_err(creating)?;
-    }
     Ok((path, found))
+}
+
+/// Makes the empty file of a database that was not found, so that SQLite never chooses a mode.
+pub(crate) fn make_database(path: &Path, found: Found) -> Result<(), StoreFault> {
+    if found == Found::Absent {
+        let creating = StoreFault::file(path, "making the file");
+        private_options().write(true).create_new(true).open(path).map_err(creating)?;
+    }
+    Ok(())
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -2,9 +2,10 @@
 
 use super::peer::Fault;
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub const USAGE: &str = "\
-load calls|list [--calls N] [--in-flight K] [--tool NAME] [--arguments JSON] [--era legacy|modern] [--pid [NAME=]PID]… PEER
+load calls|list [--calls N] [--in-flight K] [--tool NAME]… [--pause MS] [--arguments JSON] [--era legacy|modern] [--pid [NAME=]PID]… PEER
 load start [--kill PID] [--expect TOOLS] --socket PATH -- COMMAND…   spawn a hub; until it answers, until all is listed
 load ready [--servers N] [--expect TOOLS] -- COMMAND…                spawn servers; until all is listed
 load beside [--calls N] [--rounds N] --good SERVER --bad SERVER=PID --socket PATH   latency with nobody stuck, and with stuck peers
@@ -41,7 +42,10 @@ pub struct Args {
     pub mode: Mode,
     pub calls: usize,
     pub in_flight: usize,
-    pub tool: String,
+    /// Called in turn.
+    pub tools: Vec<String>,
+    /// How long to wait before each call, where one goes after the other.
+    pub pause: Option<Duration>,
     pub arguments: String,
     pub era: Era,
     pub token: Option<String>,
@@ -75,7 +79,8 @@ impl Args {
             mode,
             calls: 2000,
             in_flight: 1,
-            tool: "echo".to_owned(),
+            tools: Vec::new(),
+            pause: None,
             arguments: format!("{{\"text\":\"{}\"}}", "x".repeat(200)),
             era: Era::Legacy,
             token: None,
@@ -99,7 +104,8 @@ impl Args {
             match flag.as_str() {
                 "--calls" => parsed.calls = number(&value)?,
                 "--in-flight" => parsed.in_flight = number::<usize>(&value)?.max(1),
-                "--tool" => parsed.tool = value,
+                "--tool" => parsed.tools.push(value),
+                "--pause" => parsed.pause = Some(Duration::from_millis(number(&value)?)),
                 "--arguments" => parsed.arguments = value,
                 "--era" => parsed.era = if value == "modern" { Era::Modern } else { Era::Legacy },
                 "--token" => parsed.token = Some(value),
@@ -125,6 +131,9 @@ impl Args {
                 }
                 other => return Err(Fault::Usage(format!("unknown argument {other}"))),
             }
+        }
+        if parsed.tools.is_empty() {
+            parsed.tools.push("echo".to_owned());
         }
         Ok(parsed)
     }

@@ -3,9 +3,10 @@
 use super::args::{Args, Mode};
 use super::peer::{Fault, Peer};
 use super::process::{Meter, round};
+use super::start;
 use super::wire::{self, Request};
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Sorted latencies in nanoseconds.
 pub fn quantile(sorted: &[u64], share: f64) -> f64 {
@@ -46,16 +47,16 @@ fn lists(args: &Args, peer: &mut dyn Peer) -> Result<Value, Fault> {
 const FIRST: u64 = 1000;
 
 fn calls(args: &Args, peer: &mut dyn Peer) -> Result<Value, Fault> {
-    let request = Request::call(&args.tool, &args.arguments, args.era);
+    let requests: Vec<Request> = args.tools.iter().map(|tool| Request::call(tool, &args.arguments, args.era)).collect();
     let warm = (args.calls / 20).clamp(10, 2000);
-    rush(peer, &request, args.in_flight, warm, FIRST)?;
+    rush(peer, &requests, None, args.in_flight, warm, FIRST)?;
     let meter = meter(args, peer);
     let start = Instant::now();
-    let mut rush = rush(peer, &request, args.in_flight, args.calls, FIRST + warm as u64)?;
+    let mut rush = rush(peer, &requests, args.pause, args.in_flight, args.calls, FIRST + warm as u64)?;
     let seconds = start.elapsed().as_secs_f64();
     rush.took.sort_unstable();
     Ok(json!({
-        "mode": "calls", "tool": args.tool, "calls": args.calls, "in_flight": args.in_flight,
+        "mode": "calls", "tools": args.tools, "calls": args.calls, "in_flight": args.in_flight,
         "answer_bytes": rush.bytes / args.calls.max(1), "bad": rush.bad, "sample_of_bad": rush.sample,
         "calls_per_s": (args.calls as f64 / seconds).round(),
         "p50_us": quantile(&rush.took, 0.5), "p90_us": quantile(&rush.took, 0.9), "p99_us": quantile(&rush.took, 0.99),
@@ -71,8 +72,16 @@ struct Rush {
     sample: Option<String>,
 }
 
-/// So many calls, so many of them at once; a lane is used again as soon as it is free.
-fn rush(peer: &mut dyn Peer, request: &Request, in_flight: usize, calls: usize, first: u64) -> Result<Rush, Fault> {
+/// So many calls, so many of them at once; a lane is used again as soon as it is free. After a pause all processes on
+/// the way have gone to sleep: that is how a person's agent calls.
+fn rush(
+    peer: &mut dyn Peer,
+    requests: &[Request],
+    pause: Option<Duration>,
+    in_flight: usize,
+    calls: usize,
+    first: u64,
+) -> Result<Rush, Fault> {
     let mut rush = Rush { took: Vec::with_capacity(calls), ..Rush::default() };
     let mut sent: Vec<Instant> = Vec::with_capacity(calls);
     let mut text = Vec::new();
@@ -82,7 +91,10 @@ fn rush(peer: &mut dyn Peer, request: &Request, in_flight: usize, calls: usize, 
         while sent.len() < calls
             && let Some(lane) = free.pop()
         {
-            request.write(first + sent.len() as u64, &mut text);
+            requests[sent.len() % requests.len()].write(first + sent.len() as u64, &mut text);
+            if let Some(pause) = pause {
+                start::pause(pause)?;
+            }
             lane_of[sent.len()] = lane;
             sent.push(Instant::now());
             peer.send(lane, &text)?;

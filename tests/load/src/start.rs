@@ -14,8 +14,11 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn pause() -> Result<(), Fault> {
-    let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: 50_000 };
+const MOMENT: Duration = Duration::from_micros(50);
+
+/// Sleeps; a signal may cut it short.
+pub fn pause(time: Duration) -> Result<(), Fault> {
+    let wait = rustix::event::Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos().into() };
     poll(&mut [], Some(&wait))?;
     Ok(())
 }
@@ -68,7 +71,7 @@ fn end(pid: u32) -> Result<(), Fault> {
         if stat.is_empty() || (threads <= 1 && (stat.contains(") Z ") || stat.contains(") X "))) {
             return Ok(());
         }
-        pause()?;
+        pause(MOMENT)?;
     }
 }
 
@@ -82,7 +85,7 @@ fn greeted(socket: &Path, start: Instant) -> Result<Pipe, Fault> {
         match greeted {
             Ok(peer) => return Ok(peer),
             Err(fault) if start.elapsed() > PATIENCE => return Err(fault),
-            Err(_) => pause()?,
+            Err(_) => pause(MOMENT)?,
         }
     }
 }
@@ -98,6 +101,6 @@ fn until_listed(peer: &mut dyn Peer, era: Era, expect: usize) -> Result<usize, F
         if start.elapsed() > PATIENCE {
             return Err(Fault::Peer(format!("{tools} tools listed, not {expect}")));
         }
-        pause()?;
+        pause(MOMENT)?;
     }
 }

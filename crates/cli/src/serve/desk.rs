@@ -26,18 +26,18 @@ impl Desk {
     }
 }
 
-/// Opens the person's door.
+/// Opens the person's door; whether it is open is told when it is.
 pub(super) fn start(
     places: &Places,
     hub: OperatorHandle,
     logs: Arc<dyn LogSource>,
     tokens: Arc<Tokens>,
-) -> io::Result<Desk> {
+) -> io::Result<(Desk, oneshot::Receiver<io::Result<()>>)> {
     let owned = places.clone();
     let socket = places.operator_socket();
     let file = places.config.clone();
     let (end, ended) = oneshot::channel::<()>();
-    let (open, opened) = std::sync::mpsc::sync_channel(1);
+    let (open, opened) = oneshot::channel();
     let thread = std::thread::Builder::new().name("desk".into()).spawn(move || {
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build() {
             Ok(runtime) => runtime,
@@ -48,7 +48,12 @@ pub(super) fn start(
                 Ok(door) => door,
                 Err(error) => return drop(open.send(Err(error))),
             };
-            drop(open.send(Ok(())));
+            let published = hub::config::publish(&owned);
+            let is_over = published.is_err();
+            drop(open.send(published));
+            if is_over {
+                return;
+            }
             // Without a watcher a person can still say `callgate server …`, which reloads.
             let mut watch = ConfigWatch::new(&file)
                 .inspect_err(|error| tracing::warn!(%error, "the config file is not watched"))
@@ -74,6 +79,5 @@ pub(super) fn start(
             }
         });
     })?;
-    opened.recv().map_err(io::Error::other)??;
-    Ok(Desk { end, thread })
+    Ok((Desk { end, thread }, opened))
 }

@@ -7,13 +7,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
-use tracing_appender::non_blocking::WorkerGuard;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::fmt::MakeWriter;
 use upstream::logs::file::Rotating;
 use upstream::logs::{HUB_LOG, Line, Logs};
 
 /// Lines that a live reader may lag behind.
 const LAG: usize = 256;
+/// Lines that wait for the file; more are dropped and counted.
+const QUEUED: usize = 4096;
 /// Lines that are kept for whoever begins to follow.
 const RECENT: usize = 1000;
 
@@ -33,7 +35,8 @@ fn recent() -> MutexGuard<'static, Option<Recent>> {
 /// Begins the hub's log; it ends when the guard is dropped.
 pub(super) fn begin(file: Rotating) -> WorkerGuard {
     *recent() = Some(Recent { lines: VecDeque::new(), live: broadcast::channel(LAG).0 });
-    let (pen, guard) = tracing_appender::non_blocking(file);
+    // The crate's own limit takes 4 MB, all of it touched at start.
+    let (pen, guard) = NonBlockingBuilder::default().buffered_lines_limit(QUEUED).finish(file);
     let level = std::env::var("CALLGATE_LOG").unwrap_or_else(|_| "info".into());
     let filter = tracing_subscriber::EnvFilter::try_new(level).unwrap_or_else(|_| "info".into());
     let subscriber = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(Both { pen }).finish();

@@ -2,7 +2,8 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use frame::{Era, Rope};
-use std::hash::{DefaultHasher, Hasher};
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 
 /// A page ends before this many bytes; most hosts read one page only, and cap a message at 16 MiB.
 const PAGE: usize = 4 << 20;
@@ -26,9 +27,10 @@ pub struct Pages {
 impl Pages {
     /// Lays out the entries of a list; `key` is what the result calls it.
     pub fn build(key: &'static str, entries: &[Bytes]) -> Pages {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FxHasher::default();
         let mut arrays = Vec::new();
-        let mut page = BytesMut::new();
+        let bytes: usize = entries.iter().map(|entry| entry.len() + 1).sum();
+        let mut page = BytesMut::with_capacity(PAGE.min(bytes + 1));
         for entry in entries {
             hasher.write(entry);
             if !page.is_empty() && page.len() + entry.len() > PAGE {

@@ -284,12 +284,13 @@ fn a_first_start_writes_what_is_missing_and_nothing_else() {
     let home = tempfile::tempdir().unwrap();
     let own = |name: &str| (name == "CALLGATE_HOME").then(|| home.path().to_owned());
     let places = Places::of(Platform::Xdg, &own, None).unwrap();
-    prepare(&places).unwrap();
+    let first = || prepare(&places).and_then(|()| publish(&places)).unwrap();
+    first();
     assert_eq!(fs::read_to_string(&places.config).unwrap(), STARTER);
     assert_eq!(fs::read_to_string(places.schema()).unwrap(), json_schema());
     fs::write(&places.config, "{").unwrap();
     fs::write(places.schema(), "old").unwrap();
-    prepare(&places).unwrap();
+    first();
     assert_eq!(fs::read_to_string(&places.config).unwrap(), "{");
     assert_eq!(fs::read_to_string(places.schema()).unwrap(), json_schema());
 }

@@ -39,7 +39,7 @@ pub use settings::{Address, Config, IDLE_STOP_SECONDS, Launch, PolicyConfig, Pro
 pub use starter::TEXT as STARTER;
 pub use template::{Malformed, Part, Slot, Template};
 pub use watch::{ConfigWatch, WatchError};
-pub use write::{apply, apply_all, prepare};
+pub use write::{apply, apply_all, prepare, publish};
 
 use source::Source;
 use std::path::Path;

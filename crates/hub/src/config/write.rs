@@ -41,11 +41,16 @@ pub fn apply_all(file: &Path, changes: &[Edit]) -> Result<Vec<Problem>, EditErro
     Ok(warnings)
 }
 
-/// Writes the commented default config if there is none, and the JSON Schema beside it if that is not current.
+/// Writes the commented default config if there is none.
 pub fn prepare(places: &Places) -> io::Result<()> {
     if !places.config.try_exists()? {
         replace(&places.config, starter::TEXT)?;
     }
+    Ok(())
+}
+
+/// Writes the JSON Schema beside the config if that is not current.
+pub fn publish(places: &Places) -> io::Result<()> {
     let schema = json_schema();
     if std::fs::read(places.schema()).ok().as_deref() != Some(schema.as_bytes()) {
         replace(&places.schema(), &schema)?;

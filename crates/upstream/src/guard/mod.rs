@@ -1,4 +1,4 @@
-//! The guard: one small process per hub, our own binary run again, that starts all programs for the hub and ends
+//! The guard: one small process per hub, its own fork or our binary run again, that starts all programs for the hub and ends
 //! every one of them, with all they started, when the hub is gone. No threads, no runtime, no log of its own.
 
 pub mod census;
@@ -6,6 +6,8 @@ pub mod census;
 mod linux;
 #[cfg(any(target_os = "macos", test))]
 mod macos;
+#[cfg(target_os = "linux")]
+mod seed;
 mod socket;
 mod start;
 pub mod ward;
@@ -15,6 +17,9 @@ pub mod words;
 use linux::System;
 #[cfg(target_os = "macos")]
 use macos::System;
+
+#[cfg(target_os = "linux")]
+pub use seed::{Seed, sow};
 
 use census::{Proc, Table};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -42,6 +47,19 @@ pub const COMMAND: &str = "guard";
 /// The variable that the guard's children carry, and all that they start: by it they are found when they have
 /// left their family. Its value is `HOME-RUN-NUMBER`. No other variable is added to a server's environment.
 pub const MARK: &str = "CALLGATE_INSTANCE";
+
+/// On other systems the first guard is the binary run again, as all later ones are.
+#[cfg(not(target_os = "linux"))]
+pub struct Seed {
+    pub(crate) socket: UnixStream,
+    pub(crate) pid: i32,
+}
+
+/// Refused here.
+#[cfg(not(target_os = "linux"))]
+pub fn sow() -> io::Result<Seed> {
+    Err(io::ErrorKind::Unsupported.into())
+}
 
 /// What the guard needs from a system. One file each; a system without one (Windows: a job object that is closed
 /// with the hub would do all of this) has no guard, and the launcher is not built there.
@@ -87,10 +105,14 @@ pub fn run() -> ExitCode {
     match guard() {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
-            eprintln!("callgate guard: {fault}");
+            complain(&fault);
             ExitCode::FAILURE
         }
     }
+}
+
+fn complain(fault: &io::Error) {
+    eprintln!("callgate guard: {fault}");
 }
 
 fn guard() -> io::Result<()> {

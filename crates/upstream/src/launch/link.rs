@@ -1,9 +1,10 @@
 //! The hub's end of the socket to one guard. Sending never waits; hearing is the listening task's alone.
 
-use crate::guard::SENDING;
 use crate::guard::words::Report;
+use crate::guard::{SENDING, Seed};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, Shutdown, sendmsg, shutdown};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -23,8 +24,14 @@ struct Frame {
     descriptors: Vec<OwnedFd>,
 }
 
+/// The guard as our child.
+enum Guard {
+    Run(Child),
+    Forked(Pid),
+}
+
 pub struct Link {
-    guard: RefCell<Child>,
+    guard: RefCell<Guard>,
     socket: UnixStream,
     unsent: RefCell<VecDeque<Frame>>,
     unread: RefCell<Vec<u8>>,
@@ -47,6 +54,16 @@ impl Link {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .spawn()?;
+        Link::of(Guard::Run(guard), ours)
+    }
+
+    /// Takes over a guard that is there already.
+    pub fn grow(seed: Seed) -> io::Result<Link> {
+        let pid = Pid::from_raw(seed.pid).ok_or(io::ErrorKind::InvalidInput)?;
+        Link::of(Guard::Forked(pid), seed.socket)
+    }
+
+    fn of(guard: Guard, ours: std::os::unix::net::UnixStream) -> io::Result<Link> {
         Ok(Link {
             guard: RefCell::new(guard),
             socket: UnixStream::from_std(ours)?,
@@ -58,7 +75,10 @@ impl Link {
     }
 
     pub fn pid(&self) -> u32 {
-        self.guard.borrow().id()
+        match &*self.guard.borrow() {
+            Guard::Run(guard) => guard.id(),
+            Guard::Forked(pid) => pid.as_raw_nonzero().get().cast_unsigned(),
+        }
     }
 
     /// Sends a frame, or keeps it until the guard reads again.
@@ -142,9 +162,17 @@ impl Link {
     /// Takes the dead guard off the process table. It has closed its socket, so it is at its end, or it is
     /// broken and made to end.
     pub fn bury(&self) {
-        let mut guard = self.guard.borrow_mut();
-        let _ = guard.kill();
-        let _ = guard.wait();
+        match &mut *self.guard.borrow_mut() {
+            Guard::Run(guard) => {
+                let _ = guard.kill();
+                let _ = guard.wait();
+            }
+            // Until it is waited for, here and once, the number is its own.
+            Guard::Forked(pid) => {
+                let _ = kill_process(*pid, Signal::KILL);
+                let _ = waitpid(Some(*pid), WaitOptions::empty());
+            }
+        }
     }
 }
 

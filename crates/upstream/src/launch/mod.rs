@@ -7,6 +7,7 @@ mod pipes;
 mod program;
 mod tree;
 
+pub use crate::guard::{Seed, sow};
 pub use program::{Capacity, Child, Launch, LaunchFault};
 pub use tree::{Exit, Patience, Step, Stopped, Tree, stop_ladder};
 
@@ -57,10 +58,10 @@ enum Instance {
 }
 
 impl Launcher {
-    /// Starts the guard. `binary` is our own: on Linux best `/proc/self/exe`, which stays the same when the file is
-    /// replaced by an upgrade. `home` is the folder whose hub this is: what an earlier hub of the same home left
-    /// running is ended before anything is started. Needs a tokio `LocalSet` around it.
-    pub fn start(binary: &Path, home: &Path) -> Result<Launcher, LaunchFault> {
+    /// Starts the guard, or takes over the one that is there. `binary` is our own: on Linux best `/proc/self/exe`, which
+    /// stays the same when the file is replaced by an upgrade. `home` is the folder whose hub this is: what an earlier
+    /// hub of the same home left running is ended before anything is started. Needs a tokio `LocalSet` around it.
+    pub fn start(binary: &Path, home: &Path, seed: Option<Seed>) -> Result<Launcher, LaunchFault> {
         let inner = Rc::new(Inner {
             binary: binary.to_owned(),
             home: home_mark(home),
@@ -72,7 +73,7 @@ impl Launcher {
             ended: Notify::new(),
             swept: watch::channel(0).0,
         });
-        inner.link()?;
+        inner.begin(seed)?;
         Ok(Launcher { inner })
     }
 
@@ -146,11 +147,19 @@ impl Inner {
         if let Some(link) = &*self.link.borrow() {
             return Ok(link.clone());
         }
+        self.begin(None)
+    }
+
+    fn begin(self: &Rc<Self>, seed: Option<Seed>) -> Result<Rc<Link>, LaunchFault> {
         let broken = |fault| LaunchFault::Guard(self.binary.clone(), fault);
         let mut random = [0; 4];
         getrandom::fill(&mut random).map_err(|fault| broken(io::Error::other(fault)))?;
         let run = format!("{}{:08x}-", self.home, u32::from_le_bytes(random));
-        let link = Rc::new(Link::start(&self.binary, COMMAND).map_err(broken)?);
+        let link = match seed {
+            Some(seed) => Link::grow(seed),
+            None => Link::start(&self.binary, COMMAND),
+        };
+        let link = Rc::new(link.map_err(broken)?);
         let hello = Request::Hello { home: self.home.clone(), run: run.clone() };
         link.send(hello.encode().ok_or(LaunchFault::TooLong)?, Vec::new());
         self.run.replace(run);
