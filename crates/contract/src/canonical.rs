@@ -70,25 +70,25 @@ fn by_utf16(a: &str, b: &str) -> Ordering {
 
 fn string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    for &byte in text.as_bytes() {
-        let short = match byte {
-            b'"' | b'\\' => byte,
-            0x8 => b'b',
-            0xC => b'f',
-            b'\n' => b'n',
-            b'\r' => b'r',
-            b'\t' => b't',
-            0..0x20 => {
-                out.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
-                continue;
-            }
-            _ => {
-                out.push(byte);
-                continue;
-            }
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        out.extend_from_slice(&rest[..at]);
+        let short = match rest[at] {
+            byte @ (b'"' | b'\\') => Some(byte),
+            0x8 => Some(b'b'),
+            0xC => Some(b'f'),
+            b'\n' => Some(b'n'),
+            b'\r' => Some(b'r'),
+            b'\t' => Some(b't'),
+            _ => None,
         };
-        out.extend_from_slice(&[b'\\', short]);
+        match short {
+            Some(letter) => out.extend_from_slice(&[b'\\', letter]),
+            None => out.extend_from_slice(format!("\\u{:04x}", rest[at]).as_bytes()),
+        }
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
     out.push(b'"');
 }
 

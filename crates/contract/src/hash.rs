@@ -38,8 +38,14 @@ impl Hash {
 
 impl fmt::Display for Hash {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("sha256:")?;
-        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+        // All at once: a catalog prints thousands.
+        let mut text = *b"sha256:0000000000000000000000000000000000000000000000000000000000000000";
+        for (pair, byte) in text[7..].chunks_exact_mut(2).zip(self.0) {
+            const DIGITS: &[u8; 16] = b"0123456789abcdef";
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        out.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

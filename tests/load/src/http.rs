@@ -5,6 +5,7 @@ use super::peer::{Fault, Peer};
 use super::wire;
 use memchr::memmem;
 use rustix::event::{PollFd, PollFlags, poll};
+use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
@@ -138,13 +139,13 @@ impl Peer for Http {
 }
 
 /// One complete answer.
-struct Answer {
+struct Answer<'a> {
     session: Option<String>,
-    messages: Vec<Vec<u8>>,
+    messages: Vec<Cow<'a, [u8]>>,
 }
 
-impl Answer {
-    fn read(input: &[u8]) -> Result<Option<Answer>, Fault> {
+impl Answer<'_> {
+    fn read(input: &[u8]) -> Result<Option<Answer<'_>>, Fault> {
         let Some(end) = memmem::find(input, b"\r\n\r\n") else { return Ok(None) };
         let head = String::from_utf8_lossy(&input[..end]);
         let body = &input[end + 4..];
@@ -164,9 +165,9 @@ impl Answer {
         }
         let body = if chunked {
             let Some(body) = unchunk(body) else { return Ok(None) };
-            body
+            Cow::Owned(body)
         } else if body.len() >= length {
-            body[..length].to_vec()
+            Cow::Borrowed(&body[..length])
         } else {
             return Ok(None);
         };
@@ -175,7 +176,10 @@ impl Answer {
         }
         let messages = if events {
             let lines = body.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
-            lines.map(|data| data.trim_ascii().to_vec()).filter(|data| !data.is_empty()).collect()
+            lines
+                .map(|data| Cow::Owned(data.trim_ascii().to_vec()))
+                .filter(|data: &Cow<'_, [u8]>| !data.is_empty())
+                .collect()
         } else {
             vec![body]
         };
