@@ -23,8 +23,8 @@ use tokio::sync::Notify;
 
 /// What one read asks for, in bytes; more while a long line comes in.
 const READ: usize = 64 * 1024;
-/// Reads of one peer before the others get their turn.
-const TURN: usize = 16;
+/// Bytes of one peer before the others get their turn: half a millisecond of reading and writing them.
+const TURN: usize = 256 * 1024;
 /// Lines of one peer before another has its turn: a call costs up to 10 µs, and a turn must stay under 1 ms.
 const LINES: usize = 64;
 
@@ -223,7 +223,7 @@ impl Outbox {
 /// # Errors
 /// What the system says, when the connection broke and did not just end.
 pub async fn read_lines(source: &mut impl Reads, buf: &mut LineBuf, mut on_line: impl FnMut(Line)) -> io::Result<()> {
-    let mut turns = 0;
+    let mut bytes = 0;
     let mut lines = 0;
     loop {
         while let Some(line) = buf.next_line() {
@@ -239,14 +239,13 @@ pub async fn read_lines(source: &mut impl Reads, buf: &mut LineBuf, mut on_line:
         }
         source.held(buf.pending());
         flush_all();
-        turns += 1;
-        if turns == TURN {
-            turns = 0;
+        if bytes >= TURN {
+            bytes = 0;
             tokio::task::yield_now().await;
         }
         match source.read(buf.spare(READ)).await {
             Ok(0) => return Ok(()),
-            Ok(_) => {}
+            Ok(length) => bytes += length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
