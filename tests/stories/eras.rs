@@ -2,7 +2,7 @@
 
 use crate::fake::fake;
 use serde_json::{Value, json};
-use stories::{Client, Home, text};
+use stories::{Client, Home, sample, text};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
@@ -110,7 +110,7 @@ fn servers_that_cannot_take_the_probe_are_spoken_to_all_the_same() {
 
 #[test]
 fn batches_of_2025_03_26_are_answered_as_batches() {
-    let home = Home::with(json!({ "f": fake(&[]) }));
+    let home = Home::with(json!({ "f": fake(&[]), "s": sample(&[]) }));
     let _hub = home.serve();
     let mut client = home.stdio(&[]);
     client.initialize("2025-03-26");
@@ -123,6 +123,15 @@ fn batches_of_2025_03_26_are_answered_as_batches() {
     let mut ids: Vec<String> = batch.as_array().unwrap().iter().map(|it| it["id"].to_string()).collect();
     ids.sort();
     assert_eq!(ids, ["\"b\"", "5", "71"]);
+    // One that is cancelled keeps nobody waiting.
+    let slow = json!({ "jsonrpc": "2.0", "id": 72, "method": "tools/call",
+        "params": { "name": "s__slow", "arguments": { "ms": 60_000 } } });
+    client.await_tool("s__slow");
+    client.say(&json!([slow, call(json!(73))]));
+    let cancel = json!({ "requestId": 72 });
+    client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
+    let batch = client.hear();
+    assert_eq!((batch.as_array().map(Vec::len), &batch[0]["id"]), (Some(1), &json!(73)));
     let mut other = home.stdio(&[]);
     other.initialize("2025-06-18");
     other.say(&json!([call(json!(1))]));

@@ -214,6 +214,36 @@ fn a_killed_hub_leaves_no_request_without_an_answer() {
 }
 
 #[test]
+fn a_killed_hub_leaves_no_batch_without_an_answer() {
+    each(|plug| {
+        let home = Home::with(json!({ "s": sample(&[]) }));
+        let mut hub = home.serve();
+        let mut host = Host::new(&home, plug, &[]);
+        let info = json!({ "name": "story", "version": "1" });
+        host.say(1, "initialize", json!({ "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": info }));
+        host.answer(1);
+        eventually("a tool", || {
+            host.say(2, "tools/list", json!({}));
+            host.answer(2)["result"].to_string().contains("s__slow").then_some(())
+        });
+        host.await_loan(hub.pid());
+        let call = |id: u64, tool: &str, arguments: Value| {
+            let params = json!({ "name": tool, "arguments": arguments });
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+        };
+        let batch = json!([call(10, "s__get_time", json!({})), call(11, "s__slow", json!({ "ms": 60_000 }))]);
+        host.raw(format!("{batch}\n").as_bytes());
+        // The quick one is done long before this is answered.
+        host.call(12, "s__slow", json!({ "ms": 100 }));
+        host.answer(12);
+        hub.kill();
+        for id in [10, 11] {
+            assert!(host.answer(id).get("error").is_some());
+        }
+    });
+}
+
+#[test]
 fn half_a_request_is_carried_over() {
     each(|plug| {
         let home = Home::with(json!({ "s": sample(&[]) }));

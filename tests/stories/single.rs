@@ -3,7 +3,7 @@
 use crate::fake::fake;
 use serde_json::json;
 use std::net::TcpListener;
-use stories::{Home, sample, text};
+use stories::{Home, eventually, sample, text};
 
 #[test]
 fn a_second_hub_is_refused_with_the_pid_of_the_first() {
@@ -67,6 +67,24 @@ fn a_wrong_config_is_refused_with_every_mistake_and_a_reload_keeps_the_old_one()
     client.await_tool("g__echo");
     let seen = client.call("f__seen", json!({}));
     assert!(text(&seen).contains("env"), "the first server was not touched: {seen}");
+}
+
+#[test]
+fn a_config_that_is_no_file_holds_up_neither_a_later_one_nor_the_end() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let mut hub = home.serve();
+    let config = home.path("callgate.jsonc");
+    std::fs::remove_file(&config).unwrap();
+    let pipe = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &config, pipe, rustix::fs::Mode::RWXU, 0).unwrap();
+    eventually("a refusal", || home.run(&["status"]).1.contains("no regular file").then_some(()));
+    std::fs::remove_file(&config).unwrap();
+    home.configure(&json!({ "mcpServers": { "s": sample(&[]), "t": sample(&[]) } }));
+    let mut client = home.stdio(&[]);
+    client.initialize("2025-11-25");
+    client.await_tool("t__echo");
+    assert_eq!(home.run(&["stop"]).0, 0);
+    assert_eq!(hub.process.wait(), 0);
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub struct Said {
     pub is_first: bool,
     /// The ids of its requests.
     pub ids: Vec<Bytes>,
+    /// The id of a request that it gives up, and for which no answer will come.
+    pub cancelled: Option<Bytes>,
 }
 
 impl Memory {
@@ -23,7 +25,8 @@ impl Memory {
     pub fn note(&mut self, text: &Bytes) -> Said {
         if text.trim_ascii_start().first() == Some(&b'[') {
             let elements = object::elements(text).map(|range| text.slice(range));
-            return Said { is_first: false, ids: elements.flat_map(|element| self.note(&element).ids).collect() };
+            let ids = elements.flat_map(|element| self.note(&element).ids).collect();
+            return Said { is_first: false, ids, cancelled: None };
         }
         let [id, method, params] = object::pick(text, ["id", "method", "params"]);
         let method = method.and_then(|range| object::text(&text[range]));
@@ -31,18 +34,27 @@ impl Memory {
         match method.as_deref() {
             Some("initialize") => self.initialize.clone_from(&params),
             Some("logging/setLevel") => {
-                let level = params.and_then(|params| object::get(&params, "level"));
+                let level = params.as_ref().and_then(|params| object::get(params, "level"));
                 self.level = level.and_then(|raw| object::text(&raw).map(String::from));
             }
             _ => {}
         }
+        let cancels = method.as_deref() == Some("notifications/cancelled");
+        let cancelled = params.filter(|_| cancels).and_then(|params| object::get(&params, "requestId"));
         let id = id.filter(|_| method.is_some()).map(|range| text.slice(range));
-        Said { is_first: method.as_deref() == Some("initialize"), ids: id.into_iter().collect() }
+        Said { is_first: method.as_deref() == Some("initialize"), ids: id.into_iter().collect(), cancelled }
     }
 }
 
-/// The id of an answer in the form in which the hub writes answers.
-pub fn answered(line: &Bytes) -> Option<Bytes> {
+/// The ids of an answer, or of a batch of them, in the form in which the hub writes answers.
+pub fn answered(line: &Bytes) -> Vec<Bytes> {
+    if line.first() == Some(&b'[') {
+        return object::elements(line).filter_map(|range| one(&line.slice(range))).collect();
+    }
+    one(line).into_iter().collect()
+}
+
+fn one(line: &Bytes) -> Option<Bytes> {
     const HEAD: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
     let rest = line.strip_prefix(HEAD)?;
     let end = if rest.first() == Some(&b'"') {
@@ -62,15 +74,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_an_answer_is_found_and_nothing_else() {
-        let check = |line: &'static str, expect: Option<&'static str>| {
-            let id = answered(&Bytes::from_static(line.as_bytes()));
-            assert_eq!(id.as_deref(), expect.map(str::as_bytes), "{line}");
+    fn the_ids_of_answers_are_found_and_nothing_else() {
+        let check = |line: &'static str, expect: &[&str]| {
+            let ids = answered(&Bytes::from_static(line.as_bytes()));
+            assert_eq!(ids, expect, "{line}");
         };
-        check(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Some("7"));
-        check(r#"{"jsonrpc":"2.0","id":"a\",b","error":{}}"#, Some(r#""a\",b""#));
-        check(r#"{"jsonrpc":"2.0","id":"x"}"#, None);
-        check(r#"{"jsonrpc":"2.0","method":"m"}"#, None);
-        check(r#"{"jsonrpc":"2.0","id":"x"#, None);
+        check(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, &["7"]);
+        check(r#"{"jsonrpc":"2.0","id":"a\",b","error":{}}"#, &[r#""a\",b""#]);
+        check(r#"{"jsonrpc":"2.0","id":"x"}"#, &[]);
+        check(r#"{"jsonrpc":"2.0","method":"m"}"#, &[]);
+        check(r#"{"jsonrpc":"2.0","id":"x"#, &[]);
+        check(r#"[{"jsonrpc":"2.0","id":7,"result":{}},{"jsonrpc":"2.0","id":"a","error":{}}]"#, &["7", "\"a\""]);
+    }
+
+    #[test]
+    fn what_is_cancelled_is_noticed() {
+        let text = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#;
+        let said = Memory::default().note(&Bytes::from_static(text.as_bytes()));
+        assert_eq!((said.ids.len(), said.cancelled.as_deref()), (0, Some(&b"\"a\""[..])));
     }
 }

@@ -113,7 +113,7 @@ impl<'a> Pump<'a> {
                 Word::Loan => continue,
                 Word::Mcp => {}
             }
-            if let Some(id) = answered(&text) {
+            for id in answered(&text) {
                 self.open.remove(&id);
                 self.lender.answered();
             }
@@ -124,7 +124,7 @@ impl<'a> Pump<'a> {
     }
 
     fn host_said(&mut self, text: &Bytes) {
-        let Said { is_first, ids } = self.memory.note(text);
+        let Said { is_first, ids, cancelled } = self.memory.note(text);
         if self.hub.is_none() {
             match start::reach(self.places, self.launched) {
                 Ok(stream) => self.adopt(stream, is_first),
@@ -138,6 +138,9 @@ impl<'a> Pump<'a> {
             }
         }
         self.open.extend(ids.into_iter().map(|id| (id, ())));
+        if let Some(id) = cancelled {
+            self.open.remove(&id);
+        }
         self.to_hub.extend_from_slice(text);
         self.to_hub.extend_from_slice(b"\n");
     }

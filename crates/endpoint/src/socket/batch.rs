@@ -1,21 +1,24 @@
 //! A 2025-03-26 batch: its answers leave together, as one array.
 
+use super::conn::Conn;
+use super::lend::Slot;
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use wire::era::Out;
-use wire::peer::Outbox;
 
 pub(super) struct Batch {
-    out: Rc<Outbox>,
+    conn: Weak<Conn>,
+    /// Its place in the record of a loan.
+    slot: Cell<Option<Slot>>,
     answers: RefCell<Vec<u8>>,
     /// Requests without an answer, and one more while the batch is still being read.
     missing: Cell<usize>,
 }
 
 impl Batch {
-    pub(super) fn new(out: Rc<Outbox>) -> Rc<Batch> {
-        Rc::new(Batch { out, answers: RefCell::default(), missing: Cell::new(1) })
+    pub(super) fn new(conn: Weak<Conn>, slot: Option<Slot>) -> Rc<Batch> {
+        Rc::new(Batch { conn, slot: Cell::new(slot), answers: RefCell::default(), missing: Cell::new(1) })
     }
 
     /// One more answer will come.
@@ -34,14 +37,19 @@ impl Batch {
         self.complete();
     }
 
-    /// The whole batch was read, or one of its answers is there. A batch of notifications is answered by nothing.
+    /// The whole batch was read, or one of its answers is there or will not come. A batch of notifications is answered by
+    /// nothing.
     pub(super) fn complete(&self) {
         self.missing.set(self.missing.get() - 1);
-        let mut answers = self.answers.borrow_mut();
-        if self.missing.get() == 0 && !answers.is_empty() {
+        let Some(conn) = self.conn.upgrade().filter(|_| self.missing.get() == 0) else { return };
+        let mut answers = std::mem::take(&mut *self.answers.borrow_mut());
+        if !answers.is_empty() {
             answers.push(b']');
-            let _ = self.out.line(|sink| frame::Sink::put(sink, &answers));
-            answers.clear();
+            if conn.out.line(|sink| frame::Sink::put(sink, &answers)).is_err() {
+                // It reads nothing any more, as for a single answer.
+                conn.out.close_now();
+            }
         }
+        conn.close(self.slot.take());
     }
 }

@@ -24,6 +24,8 @@ use wire::peer::Outbox;
 struct Open {
     ticket: Option<Ticket>,
     slot: Option<Slot>,
+    /// The batch that its answer belongs to.
+    batch: Option<Rc<Batch>>,
 }
 
 pub(super) struct Conn {
@@ -211,9 +213,11 @@ impl Conn {
         if !speaks || elements.is_empty() {
             return self.fail(&Bytes::from_static(b"null"), -32600, "batches exist in 2025-03-26 only");
         }
-        let batch = Batch::new(Rc::clone(&self.out));
-        for element in elements {
-            match Frame::parse(element) {
+        let frames: Vec<_> = elements.into_iter().map(Frame::parse).collect();
+        let requests = frames.iter().flatten().filter(|frame| frame.kind() == Kind::Request);
+        let batch = Batch::new(self.me.clone(), self.wait_with(&requests.map(Frame::id).collect::<Vec<_>>()));
+        for frame in frames {
+            match frame {
                 Ok(frame) => self.message(&frame, Some(&batch)),
                 Err(fault) => {
                     let id = fault.id.unwrap_or_else(|| Bytes::from_static(b"null"));
@@ -248,26 +252,46 @@ impl Conn {
         let params = frame.params();
         let Some(id) = object::get(&params, "requestId") else { return };
         self.listens.borrow_mut().retain(|listen| listen.id != id);
-        if let Some(ticket) = self.answered(&id) {
+        let Some(open) = self.answered(&id) else { return };
+        if let Some(ticket) = open.ticket {
             ticket.cancel();
+        }
+        // The others of its batch are answered without it.
+        if let Some(batch) = open.batch {
+            batch.complete();
         }
     }
 
     /// Notes that a request waits for its answer.
-    pub(super) fn wait_for(&self, id: &Bytes) {
-        let journal = self.loan.journal();
-        let slot = journal.and_then(|journal| Some(journal.open(self.current.take()?, id)));
-        self.open.borrow_mut().insert(id.clone(), Open { ticket: None, slot });
+    pub(super) fn wait_for(&self, id: &Bytes, batch: Option<&Rc<Batch>>) {
+        let slot = if batch.is_none() { self.wait_with(std::slice::from_ref(id)) } else { None };
+        self.open.borrow_mut().insert(id.clone(), Open { ticket: None, slot, batch: batch.cloned() });
+    }
+
+    /// Notes in the record of a loan that the current line waits for these answers.
+    fn wait_with(&self, ids: &[Bytes]) -> Option<Slot> {
+        let journal = self.loan.journal().filter(|_| !ids.is_empty())?;
+        Some(journal.open(self.current.take()?, ids))
+    }
+
+    /// What waited for an answer is dealt with.
+    pub(super) fn close(&self, slot: Option<Slot>) {
+        if let (Some(journal), Some(slot)) = (self.loan.journal(), slot) {
+            journal.close(slot);
+        }
     }
 
     /// Nobody waits for its answer any more: it is in the out-buffer, or was cancelled.
-    pub(super) fn answered(&self, id: &Bytes) -> Option<Ticket> {
-        let open = self.open.borrow_mut().remove(id)?;
-        if let (Some(journal), Some(slot)) = (self.loan.journal(), open.slot) {
-            journal.close(slot);
-        }
+    fn answered(&self, id: &Bytes) -> Option<Open> {
+        let mut open = self.open.borrow_mut().remove(id)?;
+        self.close(open.slot.take());
         self.answered.notify_one();
-        open.ticket
+        Some(open)
+    }
+
+    /// Its answer is in the out-buffer.
+    pub(super) fn done(&self, id: &Bytes) {
+        drop(self.answered(id));
     }
 
     /// Takes what came with the first line: perhaps a host's own pipes.
@@ -354,7 +378,7 @@ impl Conn {
         let wants_progress = token.is_some();
         let target = Target { conn: me, id: id.clone(), method: Rc::clone(&method), batch: batch.cloned() };
         let reply = LineReply::new(target, token, Rc::clone(&origin));
-        self.wait_for(&id);
+        self.wait_for(&id, batch);
         let ticket = seat.ask(Ask { method, params, origin, wants_progress }, Box::new(reply));
         // The answer may have come already.
         if let Some(open) = self.open.borrow_mut().get_mut(&id) {
@@ -385,11 +409,11 @@ impl Conn {
             journal.initialized(params);
         }
         let (Some(me), id, batch) = (self.me.upgrade(), id.clone(), batch.cloned()) else { return };
-        self.wait_for(&id);
+        self.wait_for(&id, batch.as_ref());
         seat.when_described(move |it| {
             let out = legacy_host::initialized(version, &it.capabilities, &it.server_info, it.instructions.as_deref());
             me.say(&id, &out, batch.as_ref());
-            me.answered(&id);
+            me.done(&id);
         });
     }
 }

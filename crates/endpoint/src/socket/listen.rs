@@ -35,7 +35,7 @@ impl Conn {
         .collect();
         let params = format!("\"notifications\":{{{}}},", accepted.join(","));
         self.tagged("notifications/subscriptions/acknowledged", &params, &id);
-        self.wait_for(&id);
+        self.wait_for(&id, None);
         self.listens.borrow_mut().push(listen);
     }
 

@@ -69,6 +69,6 @@ impl Reply for LineReply {
             Era::Modern => modern_host::answer(answer, method),
         };
         conn.say(id, &out, batch.as_ref());
-        conn.answered(id);
+        conn.done(id);
     }
 }

@@ -88,6 +88,10 @@ fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
 fn read(file: &Path) -> Result<String, ReadError> {
     use std::io::{self, Read};
     let unreadable = |source| ReadError::Unreadable { file: file.to_owned(), source };
+    // Before it is opened: who opens a named pipe waits until somebody writes to it.
+    if std::fs::metadata(file).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        return Err(unreadable(io::Error::other("it is no regular file")));
+    }
     let opened = match std::fs::File::open(file) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReadError::Absent(file.to_owned())),

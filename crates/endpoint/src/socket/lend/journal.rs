@@ -19,13 +19,14 @@ const TOO_LARGE: u64 = 4 << 20;
 /// Up to this size a write to a pipe is taken whole or not at all (PIPE_BUF).
 const ATOMIC: usize = 4096;
 
-/// A request that is open.
+/// A line that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Slot(usize);
 
 struct Open {
     line: u64,
-    id: Bytes,
+    /// Those of its requests; a batch has several.
+    ids: Vec<Bytes>,
 }
 
 struct State {
@@ -131,10 +132,10 @@ impl Journal {
         state.lines - 1
     }
 
-    /// The line's request waits for its answer.
-    pub(in super::super) fn open(&self, line: u64, id: &Bytes) -> Slot {
+    /// The line's requests wait for their answers, which come together.
+    pub(in super::super) fn open(&self, line: u64, ids: &[Bytes]) -> Slot {
         let mut state = self.state.borrow_mut();
-        let open = Some(Open { line, id: Bytes::copy_from_slice(id) });
+        let open = Some(Open { line, ids: ids.iter().map(|id| Bytes::copy_from_slice(id)).collect() });
         match state.free.pop() {
             Some(slot) => {
                 state.open[slot] = open;
@@ -229,9 +230,15 @@ impl Journal {
         for open in state.open.iter_mut().flatten() {
             open.line = line;
             line += 1;
-            text.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-            text.extend_from_slice(&open.id);
-            text.extend_from_slice(b",\"method\":\"open\"}\n");
+            let is_batch = open.ids.len() > 1;
+            text.extend_from_slice(if is_batch { b"[" } else { b"" });
+            for (at, id) in open.ids.iter().enumerate() {
+                text.extend_from_slice(if at == 0 { b"" } else { b"," });
+                text.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+                text.extend_from_slice(id);
+                text.extend_from_slice(b",\"method\":\"open\"}");
+            }
+            text.extend_from_slice(if is_batch { b"]\n" } else { b"\n" });
         }
         let old_end = state.end;
         let added = match self.form {

@@ -37,7 +37,7 @@ impl Journal {
     pub(in super::super) fn line(&self) -> u64 {
         match *self {}
     }
-    pub(in super::super) fn open(&self, _: u64, _: &Bytes) -> Slot {
+    pub(in super::super) fn open(&self, _: u64, _: &[Bytes]) -> Slot {
         match *self {}
     }
     pub(in super::super) fn close(&self, _: Slot) {

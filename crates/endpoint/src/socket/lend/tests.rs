@@ -84,7 +84,7 @@ fn what_was_read_and_not_answered_is_known() {
         let lines = it.read();
         assert_eq!(lines.len(), 3);
         let slots: Vec<_> =
-            lines.iter().map(|(line, text)| it.journal.open(*line, &object::get(text, "id").unwrap())).collect();
+            lines.iter().map(|(line, text)| it.journal.open(*line, &[object::get(text, "id").unwrap()])).collect();
         it.journal.close(slots[1]);
         it.journal.written();
         assert_eq!(it.ids(), ["1", "3"]);
@@ -97,7 +97,7 @@ fn an_answer_counts_when_it_is_written() {
     both(|mut it| {
         it.send(&request(1));
         let (line, _) = it.read().remove(0);
-        let slot = it.journal.open(line, &Bytes::from_static(b"1"));
+        let slot = it.journal.open(line, &[Bytes::from_static(b"1")]);
         it.journal.close(slot);
         assert_eq!(it.ids(), ["1"]);
         it.journal.writing(10_000);
@@ -140,12 +140,12 @@ fn a_request_that_is_never_answered_costs_no_memory_for_the_others() {
     both(|mut it| {
         it.send(&request(0));
         let (line, _) = it.read().remove(0);
-        let forever = it.journal.open(line, &Bytes::from_static(b"0"));
+        let forever = it.journal.open(line, &[Bytes::from_static(b"0")]);
         let batch: String = (1..200).map(request).collect();
         for _ in 0..2_000 {
             it.send(&batch);
             for (line, text) in it.read() {
-                let slot = it.journal.open(line, &object::get(&text, "id").unwrap());
+                let slot = it.journal.open(line, &[object::get(&text, "id").unwrap()]);
                 it.journal.close(slot);
             }
             it.journal.written();
@@ -197,7 +197,7 @@ proptest! {
                 Step::Read if unread > 0 => {
                     for (line, text) in it.read() {
                         let id = object::get(&text, "id").unwrap();
-                        open.push((it.journal.open(line, &id), String::from_utf8(id.to_vec()).unwrap()));
+                        open.push((it.journal.open(line, std::slice::from_ref(&id)), String::from_utf8(id.to_vec()).unwrap()));
                     }
                     unread = 0;
                 }
