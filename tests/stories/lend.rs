@@ -244,6 +244,47 @@ fn a_killed_hub_leaves_no_batch_without_an_answer() {
 }
 
 #[test]
+fn what_is_said_to_a_dying_hub_goes_to_the_next_one() {
+    each(|plug| {
+        let home = Home::with(json!({ "s": sample(&[]) }));
+        let mut host = Host::new(&home, plug, &[]);
+        host.greet("s__echo");
+        let mut hub = running(&home);
+        for id in 40..46 {
+            host.await_loan(hub);
+            kill(hub);
+            host.call(id, "s__echo", json!({ "text": "carried" }));
+            let answer = host.answer(id);
+            assert_eq!(text(&answer["result"]), "carried", "{plug:?}: {answer}");
+            hub = eventually("the next hub", || Some(running(&home)).filter(|pid| *pid != hub));
+        }
+        let (code, _, err) = home.run(&["stop"]);
+        assert_eq!(code, 0, "{err}");
+    });
+}
+
+#[test]
+fn descriptors_are_left_as_they_were_found() {
+    for mode in ["lend", "copy"] {
+        let home = Home::with(json!({ "s": sample(&[]) }));
+        let _hub = home.serve();
+        let (stdin, to) = std::io::pipe().unwrap();
+        let (from, stdout) = std::io::pipe().unwrap();
+        let shared = [OwnedFd::from(stdin.try_clone().unwrap()), OwnedFd::from(stdout.try_clone().unwrap())];
+        let mut command = home.command(&["stdio", "--host", "story", "--mode", mode]);
+        command.stderr(Stdio::null()).stdin(stdin).stdout(stdout);
+        let adapter = stories::Guarded::spawn(command);
+        let mut host = Host { adapter, to: Box::new(to), from: BufReader::new(Box::new(from)) };
+        host.greet("s__echo");
+        host.to = Box::new(std::io::sink());
+        assert_eq!(host.adapter.wait(), 0);
+        for fd in &shared {
+            assert!(!rustix::fs::fcntl_getfl(fd).unwrap().contains(rustix::fs::OFlags::NONBLOCK), "{mode}");
+        }
+    }
+}
+
+#[test]
 fn half_a_request_is_carried_over() {
     each(|plug| {
         let home = Home::with(json!({ "s": sample(&[]) }));

@@ -296,8 +296,11 @@ impl Server {
         call
     }
 
-    fn dispatch(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>) {
+    /// Sends now, keeps it until the server is ready, or ends it.
+    pub(crate) fn dispatch(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>) {
+        // One whose end is known waits for the driver to see to it: nobody may be there, or nobody who knows us.
         let session = self.session.borrow().clone().filter(|session| session.is_open());
+        let session = session.filter(|_| self.ended.borrow().is_none());
         let state = self.state.borrow().clone();
         match (state.0, session) {
             (State::Ready, Some(session)) => {
@@ -313,15 +316,6 @@ impl Server {
             }
             _ => self.enqueue(Queued { id, errand, deadline: self.patience(), waiter }),
         }
-    }
-
-    /// Sends what was sent before and has certainly not run.
-    pub(crate) fn resend(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>) {
-        if self.ended.borrow().is_some() {
-            // Nobody may be there until the driver has seen to it.
-            return self.enqueue(Queued { id, errand, deadline: self.patience(), waiter });
-        }
-        self.dispatch(id, errand, waiter);
     }
 
     fn patience(&self) -> Instant {

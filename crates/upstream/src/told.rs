@@ -33,7 +33,7 @@ impl Listener for Server {
         self.wake.notify_one();
     }
     fn again(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>) {
-        self.resend(id, errand, waiter);
+        self.dispatch(id, errand, waiter);
     }
 }
 

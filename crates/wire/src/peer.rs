@@ -40,8 +40,8 @@ pub trait Reads {
 pub trait Watch {
     /// So many bytes are about to be written; not all of them may be taken at once.
     fn writing(&self, bytes: usize);
-    /// All that was to be written is out.
-    fn written(&self);
+    /// What came of it: of all bytes that were ever added to the outbox, so many are out. `waiting` are not.
+    fn written(&self, out: u64, waiting: usize);
 }
 
 /// The out-buffer of one peer.
@@ -54,6 +54,8 @@ pub struct Outbox {
     /// The pipe refused bytes: only the writer task may go on, when the pipe says so.
     stuck: Cell<bool>,
     paused: Cell<bool>,
+    /// Bytes that were ever added.
+    added: Cell<u64>,
     wake: Notify,
 }
 
@@ -98,6 +100,7 @@ impl Outbox {
             dirty: Cell::new(false),
             stuck: Cell::new(false),
             paused: Cell::new(false),
+            added: Cell::new(0),
             wake: Notify::new(),
         })
     }
@@ -105,6 +108,11 @@ impl Outbox {
     /// Bytes that wait.
     pub fn waiting(&self) -> usize {
         self.queue.borrow().length()
+    }
+
+    /// Bytes that were ever added to it.
+    pub fn added(&self) -> u64 {
+        self.added.get()
     }
 
     /// Whether the connection has ended on our side.
@@ -138,8 +146,10 @@ impl Outbox {
         if queue.length() > self.bound {
             return Err(SendFault::Full);
         }
+        let before = queue.length();
         write(&mut *queue);
         queue.put(b"\n");
+        self.added.set(self.added.get() + (queue.length() - before) as u64);
         drop(queue);
         if !self.stuck.get() && !self.dirty.replace(true) {
             let first = DIRTY.with(|dirty| {
@@ -168,8 +178,9 @@ impl Outbox {
                 other => break other,
             }
         };
-        if let (Some(watch), Ok(())) = (&*watch, &written) {
-            watch.written();
+        if let Some(watch) = &*watch {
+            let waiting = self.waiting();
+            watch.written(self.added.get() - waiting as u64, waiting);
         }
         drop((dest, watch));
         match written {

@@ -27,6 +27,20 @@ const MAX_LINE: usize = 64 << 20;
 /// Longest wait between two looks for a hub that has gone.
 const LONGEST_LOOK: Duration = Duration::from_secs(5);
 
+/// Hubs that may end before they greet, one after the other.
+const TRIES: u32 = 40;
+/// How long until the next one is looked for.
+const AGAIN: Duration = Duration::from_millis(25);
+
+/// Messages that no hub has taken up for certain.
+#[derive(Default)]
+struct Unsure {
+    lines: BytesMut,
+    /// Whether `initialize` is among them.
+    is_first: bool,
+    tries: u32,
+}
+
 /// One adapter.
 pub struct Pump<'a> {
     places: &'a Places,
@@ -41,6 +55,8 @@ pub struct Pump<'a> {
     open: BTreeMap<Bytes, ()>,
     memory: Memory,
     greeted: bool,
+    /// What this hub was told before it has greeted: it has taken nothing of it up then.
+    unsure: Unsure,
     lender: Lender,
     look_at: Option<Instant>,
     look_wait: Duration,
@@ -73,6 +89,7 @@ impl<'a> Pump<'a> {
             open: BTreeMap::new(),
             memory: Memory::default(),
             greeted: false,
+            unsure: Unsure::default(),
             look_at: None,
             look_wait: Duration::from_millis(50),
             ears: system::Ears::new(),
@@ -99,6 +116,7 @@ impl<'a> Pump<'a> {
             let Line::Whole(text) = line else { continue };
             if !self.greeted {
                 self.greeted = true;
+                self.unsure = Unsure::default();
                 let hello: Result<Hello<Attached>, _> = serde_json::from_slice(&text);
                 if let Ok(Hello { callgate: attached }) = hello {
                     if let Some(refused) = attached.refused {
@@ -143,6 +161,11 @@ impl<'a> Pump<'a> {
         }
         self.to_hub.extend_from_slice(text);
         self.to_hub.extend_from_slice(b"\n");
+        if !self.greeted {
+            self.unsure.is_first |= is_first;
+            self.unsure.lines.extend_from_slice(text);
+            self.unsure.lines.extend_from_slice(b"\n");
+        }
     }
 
     /// Greets a hub: who we are, and what the host had said to the one before.
@@ -150,7 +173,7 @@ impl<'a> Pump<'a> {
         let Ok(hub) = self.ears.listen(stream) else { return };
         self.attach.initialize = None;
         self.attach.level = None;
-        if !is_first {
+        if !is_first && !self.unsure.is_first {
             let said = self.memory.initialize.as_ref().and_then(|params| std::str::from_utf8(params).ok());
             self.attach.initialize =
                 said.and_then(|params| serde_json::value::RawValue::from_string(params.to_owned()).ok());
@@ -166,6 +189,7 @@ impl<'a> Pump<'a> {
             let sent = self.lender.offer(&hub, &line).min(line.len());
             self.to_hub.extend_from_slice(&line[sent..]);
         }
+        self.to_hub.extend_from_slice(&self.unsure.lines);
         self.hub = Some(hub);
         self.look_at = None;
         self.look_wait = Duration::from_millis(50);
@@ -175,6 +199,13 @@ impl<'a> Pump<'a> {
     fn look(&mut self) {
         self.look_at = None;
         if self.hub.is_some() {
+            return;
+        }
+        if !self.unsure.lines.is_empty() {
+            match start::reach(self.places, self.launched) {
+                Ok(stream) => self.adopt(stream, false),
+                Err(why) => self.fail_all(&why),
+            }
             return;
         }
         match start::connect(self.places) {
@@ -207,10 +238,21 @@ impl<'a> Pump<'a> {
             }
             self.from_host.spare(left.rest.len()).extend_from_slice(&left.rest);
         }
-        for (id, ()) in std::mem::take(&mut self.open) {
-            self.fail(&id, "the hub ended while this was running; whether it was executed is unknown");
+        self.unsure.tries += 1;
+        if !self.greeted && !self.unsure.lines.is_empty() && self.unsure.tries <= TRIES {
+            // It was on its way out when it was met. The next one gets what it was told.
+            self.look_at = Some(Instant::now() + AGAIN);
+            return;
         }
+        self.fail_all("the hub ended while this was running; whether it was executed is unknown");
         self.look_at = Some(Instant::now() + self.look_wait);
+    }
+
+    fn fail_all(&mut self, why: &str) {
+        self.unsure = Unsure::default();
+        for (id, ()) in std::mem::take(&mut self.open) {
+            self.fail(&id, why);
+        }
     }
 
     fn fail(&mut self, id: &[u8], why: &str) {

@@ -85,7 +85,7 @@ impl Conn {
         self.current.set(Some(journal.line()));
         self.hear(line);
         if let Some(line) = self.current.take() {
-            journal.done(line);
+            journal.done(line, self.out.added());
         }
     }
 
@@ -143,6 +143,8 @@ impl Conn {
         if let Ok(line) = serde_json::to_vec(&Hello { callgate: attached }) {
             let _ = self.out.line(|sink| sink.put(&line));
         }
+        // At once: an adapter that was not greeted knows that nothing it said has been taken up.
+        wire::peer::flush_all();
         true
     }
 
@@ -277,7 +279,7 @@ impl Conn {
     /// What waited for an answer is dealt with.
     pub(super) fn close(&self, slot: Option<Slot>) {
         if let (Some(journal), Some(slot)) = (self.loan.journal(), slot) {
-            journal.close(slot);
+            journal.close(slot, self.out.added());
         }
     }
 

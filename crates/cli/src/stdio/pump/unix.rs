@@ -3,7 +3,7 @@
 mod descriptor;
 
 use super::{End, Pump};
-use descriptor::{Read, quiet, read_some, write_some};
+use descriptor::{Quiet, Read, read_some, write_some};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
@@ -39,8 +39,7 @@ impl Pump<'_> {
     pub fn run(&mut self) -> io::Result<End> {
         let (stdin, stdout) = (io::stdin(), io::stdout());
         let (host_in, host_out) = (stdin.as_fd(), stdout.as_fd());
-        quiet(host_in);
-        quiet(host_out);
+        let _quiet = [Quiet::new(host_in), Quiet::new(host_out)];
         loop {
             let closed =
                 if self.lender.is_away() { self.wait_for_hub(host_out) } else { self.wait(host_in, host_out) }?;

@@ -41,8 +41,8 @@ struct State {
     lines: u64,
     open: Vec<Option<Open>>,
     free: Vec<usize>,
-    /// Lines that are answered, but not yet marked.
-    answered: Vec<u64>,
+    /// Lines that are answered, but not yet marked, and where in all bytes to the host their answers end.
+    answered: Vec<(u64, u64)>,
     held: usize,
     is_inside: bool,
     level: Option<Level>,
@@ -148,18 +148,18 @@ impl Journal {
         }
     }
 
-    /// Its answer is in the out-buffer.
-    pub(in super::super) fn close(&self, slot: Slot) {
+    /// Its answer is in the out-buffer, before the byte `end` of all.
+    pub(in super::super) fn close(&self, slot: Slot, end: u64) {
         let mut state = self.state.borrow_mut();
         if let Some(open) = state.open[slot.0].take() {
             state.free.push(slot.0);
-            state.answered.push(open.line);
+            state.answered.push((open.line, end));
         }
     }
 
-    /// The line wanted no answer, or its answer is in the out-buffer.
-    pub(in super::super) fn done(&self, line: u64) {
-        self.state.borrow_mut().answered.push(line);
+    /// The line wanted no answer, or its answer is in the out-buffer, before the byte `end` of all.
+    pub(in super::super) fn done(&self, line: u64, end: u64) {
+        self.state.borrow_mut().answered.push((line, end));
     }
 
     /// So much of what was read last is no whole line yet.
@@ -206,21 +206,15 @@ impl Journal {
         }
         state.base = state.end;
         state.limit = TOO_LARGE;
-        self.next_generation(state)?;
-        self.header(state)
+        let begins_anew = state.next_generation();
+        self.header(state)?;
+        // After the header, which says that nothing is open.
+        if begins_anew { self.unmark() } else { Ok(()) }
     }
 
-    fn next_generation(&self, state: &mut State) -> rustix::io::Result<()> {
-        state.lines = 0;
-        state.answered.clear();
-        if std::mem::take(&mut state.is_marked) {
-            state.generation = state.generation % 255 + 1;
-            if state.generation == 1 {
-                // The values begin anew: none of the old ones may stand there.
-                rustix::fs::ftruncate(&self.marks, MARKS)?;
-            }
-        }
-        Ok(())
+    /// The values of marks begin anew: none of the old ones may stand there.
+    fn unmark(&self) -> rustix::io::Result<()> {
+        rustix::fs::ftruncate(&self.marks, MARKS)
     }
 
     /// Writes what is open behind what was read, as the only lines that count.
@@ -248,7 +242,9 @@ impl Journal {
         state.end += added;
         state.base = old_end;
         state.limit = TOO_LARGE.max(4 * added);
-        self.next_generation(state)?;
+        if state.next_generation() {
+            self.unmark()?;
+        }
         state.lines = line;
         self.header(state)?;
         let hole = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
@@ -256,35 +252,47 @@ impl Journal {
         Ok(())
     }
 
-    fn mark(&self, state: &mut State) -> rustix::io::Result<()> {
-        state.answered.sort_unstable();
-        let mut from = 0;
-        while from < state.answered.len() {
-            let first = state.answered[from];
-            let run = state.answered[from..].iter().zip(first..).take_while(|(line, expect)| *line == expect).count();
+    /// Marks the lines whose answers are out.
+    fn mark(&self, state: &mut State, out: u64) -> rustix::io::Result<()> {
+        let mut lines: Vec<u64> = state.answered.extract_if(.., |(_, end)| *end <= out).map(|(line, _)| line).collect();
+        lines.sort_unstable();
+        state.is_marked |= !lines.is_empty();
+        let mut rest = &lines[..];
+        while let Some(&first) = rest.first() {
             let marks = [state.generation; 64];
-            let run = run.min(marks.len());
+            let run = rest.iter().zip(first..).take(marks.len()).take_while(|(line, expect)| *line == expect).count();
             rustix::io::pwrite(&self.marks, &marks[..run], MARKS + first)?;
-            from += run;
+            rest = &rest[run..];
         }
-        state.answered.clear();
-        state.is_marked = true;
         Ok(())
     }
 
-    fn settle(&self, state: &mut State) -> io::Result<()> {
-        let was_inside = std::mem::take(&mut state.is_inside);
-        let is_quiet = state.held == 0 && state.free.len() == state.open.len();
-        if is_quiet && state.lines > 0 {
+    fn settle(&self, state: &mut State, out: u64, waiting: usize) -> io::Result<()> {
+        let was_inside = std::mem::replace(&mut state.is_inside, waiting > 0);
+        let is_all = waiting == 0 && state.held == 0;
+        if is_all && state.lines > 0 && state.free.len() == state.open.len() {
             return Ok(self.forget(state)?);
         }
         if !state.answered.is_empty() {
-            self.mark(state)?;
+            self.mark(state, out)?;
         }
-        if state.held == 0 && state.end - state.base > state.limit {
+        if is_all && state.end - state.base > state.limit {
             return self.compact(state);
         }
-        if was_inside { Ok(self.header(state)?) } else { Ok(()) }
+        if was_inside == state.is_inside { Ok(()) } else { Ok(self.header(state)?) }
+    }
+}
+
+impl State {
+    /// From now on other marks count; true where their values begin anew.
+    fn next_generation(&mut self) -> bool {
+        self.lines = 0;
+        self.answered.clear();
+        if !std::mem::take(&mut self.is_marked) {
+            return false;
+        }
+        self.generation = self.generation % 255 + 1;
+        self.generation == 1
     }
 }
 
@@ -296,9 +304,9 @@ impl Watch for Journal {
             self.told(self.header(&state));
         }
     }
-    fn written(&self) {
+    fn written(&self, out: u64, waiting: usize) {
         let mut state = self.state.borrow_mut();
-        if let Err(error) = self.settle(&mut state) {
+        if let Err(error) = self.settle(&mut state, out, waiting) {
             tracing::warn!(%error, "a lent connection's memory cannot be written");
         }
     }

@@ -40,10 +40,10 @@ impl Journal {
     pub(in super::super) fn open(&self, _: u64, _: &[Bytes]) -> Slot {
         match *self {}
     }
-    pub(in super::super) fn close(&self, _: Slot) {
+    pub(in super::super) fn close(&self, _: Slot, _: u64) {
         match *self {}
     }
-    pub(in super::super) fn done(&self, _: u64) {
+    pub(in super::super) fn done(&self, _: u64, _: u64) {
         match *self {}
     }
     pub(in super::super) fn initialized(&self, _: &[u8]) {

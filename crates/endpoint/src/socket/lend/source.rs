@@ -145,7 +145,7 @@ impl Reads for LentSource {
         self.journal.held(held);
         // What wants no answer is done with now.
         if self.out.waiting() == 0 {
-            self.journal.written();
+            self.journal.written(self.out.added(), 0);
         }
     }
 }

@@ -85,8 +85,8 @@ fn what_was_read_and_not_answered_is_known() {
         assert_eq!(lines.len(), 3);
         let slots: Vec<_> =
             lines.iter().map(|(line, text)| it.journal.open(*line, &[object::get(text, "id").unwrap()])).collect();
-        it.journal.close(slots[1]);
-        it.journal.written();
+        it.journal.close(slots[1], 0);
+        it.journal.written(0, 0);
         assert_eq!(it.ids(), ["1", "3"]);
         assert_eq!(it.left().rest, "{\"jsonrpc\":\"2.0\",\"id\":4");
     });
@@ -98,11 +98,30 @@ fn an_answer_counts_when_it_is_written() {
         it.send(&request(1));
         let (line, _) = it.read().remove(0);
         let slot = it.journal.open(line, &[Bytes::from_static(b"1")]);
-        it.journal.close(slot);
+        it.journal.close(slot, 0);
         assert_eq!(it.ids(), ["1"]);
         it.journal.writing(10_000);
         assert!(it.left().is_inside);
-        it.journal.written();
+        it.journal.written(0, 0);
+        assert!(it.ids().is_empty());
+        assert!(!it.left().is_inside);
+    });
+}
+
+#[test]
+fn of_answers_that_are_partly_out_each_counts_by_itself() {
+    both(|mut it| {
+        it.send(&(request(1) + &request(2) + &request(3)));
+        for (end, (line, text)) in [100, 200, 300].into_iter().zip(it.read()) {
+            let slot = it.journal.open(line, &[object::get(&text, "id").unwrap()]);
+            it.journal.close(slot, end);
+        }
+        it.journal.written(150, 150);
+        assert_eq!(it.ids(), ["2", "3"]);
+        assert!(it.left().is_inside);
+        it.journal.written(200, 100);
+        assert_eq!(it.ids(), ["3"]);
+        it.journal.written(300, 0);
         assert!(it.ids().is_empty());
         assert!(!it.left().is_inside);
     });
@@ -146,15 +165,15 @@ fn a_request_that_is_never_answered_costs_no_memory_for_the_others() {
             it.send(&batch);
             for (line, text) in it.read() {
                 let slot = it.journal.open(line, &[object::get(&text, "id").unwrap()]);
-                it.journal.close(slot);
+                it.journal.close(slot, 0);
             }
-            it.journal.written();
+            it.journal.written(0, 0);
         }
         let file = rustix::fs::fstat(&it.memory.input).unwrap();
         assert!(file.st_blocks * 512 < 6 << 20, "{} blocks", file.st_blocks);
         assert_eq!(it.ids(), ["0"]);
-        it.journal.close(forever);
-        it.journal.written();
+        it.journal.close(forever, 0);
+        it.journal.written(0, 0);
         assert!(it.ids().is_empty());
     });
 }
@@ -204,12 +223,12 @@ proptest! {
                 Step::Read => {}
                 Step::Answer(which) if !open.is_empty() => {
                     let (slot, id) = open.remove(usize::from(which) % open.len());
-                    it.journal.close(slot);
+                    it.journal.close(slot, 0);
                     unwritten.push(id);
                 }
                 Step::Answer(_) => {}
                 Step::Written => {
-                    it.journal.written();
+                    it.journal.written(0, 0);
                     unwritten.clear();
                 }
             }

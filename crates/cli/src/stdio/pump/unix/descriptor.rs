@@ -15,13 +15,29 @@ pub enum Read {
     End,
 }
 
-/// A pipe or socket is ours alone and need not block; a terminal is shared with others and stays as it is.
-pub fn quiet(fd: BorrowedFd<'_>) {
-    use rustix::fs::FileType;
-    let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    if matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {
-        // Where it is refused, a full pipe blocks us: slower, not wrong.
-        let _ = rustix::io::ioctl_fionbio(fd, true);
+/// A descriptor that does not block for as long as this lives. Others may share it, so it is left as it was found.
+pub struct Quiet<'a> {
+    fd: BorrowedFd<'a>,
+    blocked: bool,
+}
+
+impl<'a> Quiet<'a> {
+    /// A pipe or socket need not block; a terminal stays as it is. Where it is refused, a full pipe blocks us: slower,
+    /// not wrong.
+    pub fn new(fd: BorrowedFd<'a>) -> Quiet<'a> {
+        use rustix::fs::{FileType, OFlags};
+        let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        let blocks = rustix::fs::fcntl_getfl(fd).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK));
+        let is_ours = matches!(kind, Ok(FileType::Fifo | FileType::Socket));
+        Quiet { fd, blocked: is_ours && blocks && rustix::io::ioctl_fionbio(fd, true).is_ok() }
+    }
+}
+
+impl Drop for Quiet<'_> {
+    fn drop(&mut self) {
+        if self.blocked {
+            let _ = rustix::io::ioctl_fionbio(self.fd, false);
+        }
     }
 }
 
