@@ -84,7 +84,7 @@ pub struct Serve {
 
 /// `callgate stdio`
 #[derive(Clone, Debug, Parser)]
-#[command(name = "callgate stdio", about = "The endpoint that a host launches")]
+#[command(name = "callgate stdio", bin_name = "callgate stdio", about = "The endpoint that a host launches")]
 pub struct Stdio {
     /// Name of the host, as policy and logs know it
     #[arg(long, value_name = "NAME")]

@@ -86,28 +86,31 @@ fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
 
 /// The text of a file, bounded.
 fn read(file: &Path) -> Result<String, ReadError> {
-    use std::io::{self, Read};
-    let unreadable = |source| ReadError::Unreadable { file: file.to_owned(), source };
-    // Before it is opened: who opens a named pipe waits until somebody writes to it.
-    if std::fs::metadata(file).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
-        return Err(unreadable(io::Error::other("it is no regular file")));
-    }
-    let opened = match std::fs::File::open(file) {
-        Ok(opened) => opened,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReadError::Absent(file.to_owned())),
-        Err(error) => return Err(unreadable(error)),
-    };
-    let mut bytes = Vec::new();
-    opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(unreadable(io::Error::other("the file is larger than 4 MiB")));
-    }
+    let bytes = bytes_of(file).map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => ReadError::Absent(file.to_owned()),
+        _ => ReadError::Unreadable { file: file.to_owned(), source },
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(&error.as_bytes()[..good]);
         let message = format!("not UTF-8: the byte {:#04x} cannot stand here", error.as_bytes()[good]);
         ReadError::Wrong(vec![Source::new(file, &text).end(message)])
     })
+}
+
+/// What a file of settings holds: a regular one, of at most 4 MiB.
+fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
+    use std::io::{Error, Read};
+    // Before it is opened: who opens a named pipe waits until somebody writes to it.
+    if std::fs::metadata(file).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        return Err(Error::other("it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(Error::other("the file is larger than 4 MiB"));
+    }
+    Ok(bytes)
 }
 
 #[cfg(test)]

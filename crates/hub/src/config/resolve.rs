@@ -188,7 +188,8 @@ fn from_home(path: String, lookup: &Lookup<'_>) -> PathBuf {
 
 fn variables(file: &Path) -> Result<BTreeMap<String, String>, ServerProblem> {
     let wrong = |reason: String| ServerProblem::EnvFile { reason };
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot read the file: {error}")))?;
+    let bytes = super::bytes_of(file).map_err(|error| wrong(format!("cannot read the file: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong("the file is not UTF-8".into()))?;
     tell_if_open(file);
     env_file::parse(&text).map_err(|bad| wrong(bad.to_string()))
 }

@@ -119,6 +119,19 @@ fn variables_of_a_file_give_way_to_those_of_the_entry() {
     assert_eq!(problem, "envFile: line 2 has no `=`");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_variables_that_never_ends_is_not_waited_for() {
+    let problem = fill(&server(r#"{"command": "x", "envFile": "/dev/zero"}"#)).unwrap_err().to_string();
+    assert!(problem.contains("it is no regular file"), "{problem}");
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let entry = format!(r#"{{"command": "x", "envFile": {:?}}}"#, pipe.to_str().unwrap());
+    let problem = fill(&server(&entry)).unwrap_err().to_string();
+    assert!(problem.contains("it is no regular file"), "{problem}");
+}
+
 #[test]
 fn a_template_in_debug_form_has_no_text() {
     let shown = format!("{:?}", server(r#"{"command": "x", "env": {"T": "hunter2 ${A}"}}"#));
