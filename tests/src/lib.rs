@@ -120,6 +120,14 @@ impl Home {
         Client::spawn(self.command(&[&["stdio"], args].concat()))
     }
 
+    /// The hub that an adapter has started: its process id, once it has said that it is ready.
+    pub fn running(&self) -> u32 {
+        let endpoint: Value = eventually("a hub that is ready", || {
+            serde_json::from_str(&std::fs::read_to_string(self.path("run/endpoint.json")).ok()?).ok()
+        });
+        u32::try_from(endpoint["pid"].as_u64().unwrap()).unwrap()
+    }
+
     /// The token of HTTP clients.
     pub fn token(&self) -> String {
         std::fs::read_to_string(self.path("run/token")).unwrap().trim().to_owned()

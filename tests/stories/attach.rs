@@ -53,9 +53,7 @@ fn an_adapter_starts_a_hub_and_ten_at_once_start_one() {
         host.await_tool("s__echo");
         assert_eq!(text(&host.call("s__echo", json!({ "text": "hi" }))), "hi");
     }
-    let endpoint: Value =
-        serde_json::from_str(&std::fs::read_to_string(home.path("run/endpoint.json")).unwrap()).unwrap();
-    let pid = u32::try_from(endpoint["pid"].as_u64().unwrap()).unwrap();
+    let pid = home.running();
     // It outlives the hosts that came first.
     drop(hosts);
     assert!(is_alive(pid));

@@ -45,6 +45,13 @@ impl Host {
         // The command keeps its ends; they go with it, so that the end of the adapter is the end of the stream.
         Host { adapter: stories::Guarded::spawn(command), to, from: BufReader::new(from) }
     }
+    /// One that knows the tool, and whose pipes the hub has.
+    fn lent(home: &Home, plug: Plug, hub: u32, tool: &str) -> Host {
+        let mut host = Host::new(home, plug, &[]);
+        host.greet(tool);
+        host.await_loan(hub);
+        host
+    }
     fn raw(&mut self, bytes: &[u8]) {
         self.to.write_all(bytes).unwrap();
     }
@@ -102,14 +109,6 @@ impl Host {
     }
 }
 
-/// The hub that an adapter has started.
-fn running(home: &Home) -> u32 {
-    // A hub answers a moment before it tells everybody where it is.
-    let endpoint =
-        eventually("the hub tells where it is", || std::fs::read_to_string(home.path("run/endpoint.json")).ok());
-    u32::try_from(serde_json::from_str::<Value>(&endpoint).unwrap()["pid"].as_u64().unwrap()).unwrap()
-}
-
 fn kill(hub: u32) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(hub).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
@@ -125,9 +124,7 @@ fn a_host_s_pipes_are_the_hub_s_while_it_lives() {
     each(|plug| {
         let home = Home::with(json!({ "s": sample(&[]) }));
         let mut hub = home.serve();
-        let mut host = Host::new(&home, plug, &[]);
-        host.greet("s__echo");
-        host.await_loan(hub.pid());
+        let mut host = Host::lent(&home, plug, hub.pid(), "s__echo");
         host.call(10, "s__echo", json!({ "text": "first" }));
         assert_eq!(text(&host.answer(10)["result"]), "first");
         hub.kill();
@@ -167,7 +164,7 @@ fn a_killed_hub_leaves_no_request_without_an_answer() {
         let mut host = Host::new(&home, plug, &[]);
         host.greet("f__never");
         host.greet("s__echo");
-        let mut hub = running(&home);
+        let mut hub = home.running();
         let mut first = 100;
         for after in [0, 1, 7, 40, 120] {
             host.await_loan(hub);
@@ -206,7 +203,7 @@ fn a_killed_hub_leaves_no_request_without_an_answer() {
             assert!(answers[&first][0].get("error").is_some());
             first += 1000;
             host.greet("s__echo");
-            hub = running(&home);
+            hub = home.running();
         }
         let (code, _, err) = home.run(&["stop"]);
         assert_eq!(code, 0, "{err}");
@@ -249,14 +246,14 @@ fn what_is_said_to_a_dying_hub_goes_to_the_next_one() {
         let home = Home::with(json!({ "s": sample(&[]) }));
         let mut host = Host::new(&home, plug, &[]);
         host.greet("s__echo");
-        let mut hub = running(&home);
+        let mut hub = home.running();
         for id in 40..46 {
             host.await_loan(hub);
             kill(hub);
             host.call(id, "s__echo", json!({ "text": "carried" }));
             let answer = host.answer(id);
             assert_eq!(text(&answer["result"]), "carried", "{plug:?}: {answer}");
-            hub = eventually("the next hub", || Some(running(&home)).filter(|pid| *pid != hub));
+            hub = eventually("the next hub", || Some(home.running()).filter(|pid| *pid != hub));
         }
         let (code, _, err) = home.run(&["stop"]);
         assert_eq!(code, 0, "{err}");
@@ -289,9 +286,7 @@ fn half_a_request_is_carried_over() {
     each(|plug| {
         let home = Home::with(json!({ "s": sample(&[]) }));
         let mut hub = home.serve();
-        let mut host = Host::new(&home, plug, &[]);
-        host.greet("s__echo");
-        host.await_loan(hub.pid());
+        let mut host = Host::lent(&home, plug, hub.pid(), "s__echo");
         host.say(20, "ping", json!({}));
         host.raw(b"{\"jsonrpc\":\"2.0\",\"id\":21,\"method\":\"tools/call\",\"par");
         // Both were read when this is answered, or at least the first part of the second.
@@ -308,9 +303,7 @@ fn half_an_answer_is_never_taken_for_a_whole_one() {
     each(|plug| {
         let home = Home::with(json!({ "s": sample(&[]) }));
         let mut hub = home.serve();
-        let mut host = Host::new(&home, plug, &[]);
-        host.greet("s__big_result");
-        host.await_loan(hub.pid());
+        let mut host = Host::lent(&home, plug, hub.pid(), "s__big_result");
         // Far more than the pipe takes, to a host that does not read.
         host.call(30, "s__big_result", json!({ "bytes": 4_000_000 }));
         assert!(!host.from.fill_buf().unwrap().is_empty());
@@ -337,9 +330,7 @@ fn half_an_answer_is_never_taken_for_a_whole_one() {
 fn an_adapter_that_is_killed_leaves_its_seat() {
     let home = Home::with(json!({ "s": sample(&[]) }));
     let hub = home.serve();
-    let mut host = Host::new(&home, Plug::Pipes, &[]);
-    host.greet("s__echo");
-    host.await_loan(hub.pid());
+    let mut host = Host::lent(&home, Plug::Pipes, hub.pid(), "s__echo");
     host.adapter.kill();
     eventually("the seat's end", || (!home.json(&["status"])["hosts"].to_string().contains("story")).then_some(()));
     assert_eq!(host.line(), "", "the hub holds the host's stdout open");

@@ -1,13 +1,16 @@
-//! A log file that nobody else can read and that keeps within its size. Follows no symlink, and never blocks on what
-//! is no plain file.
+//! A log file that keeps within its size.
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, fchmod, fstat, mkdirat, open, openat, renameat, unlinkat};
-use rustix::io::Errno;
+#[cfg(unix)]
+#[path = "folder.rs"]
+mod folder;
+#[cfg(windows)]
+#[path = "folder_windows.rs"]
+mod folder;
+
+pub use folder::Folder;
+
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
-use std::sync::Arc;
 
 /// How large a log may get.
 #[derive(Clone, Copy, Debug)]
@@ -23,57 +26,6 @@ impl Default for Bounds {
     fn default() -> Bounds {
         Bounds { size: 4 << 20, old: 3 }
     }
-}
-
-/// A folder that only we can enter.
-#[derive(Clone, Debug)]
-pub struct Folder(Arc<OwnedFd>);
-
-impl Folder {
-    /// Made with mode 0700 if it is missing; refused if it is a symlink or another user's, tightened if it is open.
-    pub fn open(path: &Path) -> io::Result<Folder> {
-        match mkdirat(CWD, path, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(fault) => return Err(fault.into()),
-        }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = open(path, flags, Mode::empty())?;
-        own(&folder, FileType::Directory, Mode::RWXU)?;
-        Ok(Folder(Arc::new(folder)))
-    }
-
-    /// Reads a file of the folder whole; `None` if there is none.
-    pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        match openat(&*self.0, name, flags, Mode::empty()) {
-            Ok(file) => {
-                let mut bytes = Vec::new();
-                io::Read::read_to_end(&mut File::from(file), &mut bytes)?;
-                Ok(Some(bytes))
-            }
-            Err(Errno::NOENT) => Ok(None),
-            Err(fault) => Err(fault.into()),
-        }
-    }
-}
-
-/// Of the expected kind, ours, and for nobody else.
-fn own(file: &OwnedFd, kind: FileType, mode: Mode) -> io::Result<u64> {
-    let about = fstat(file)?;
-    if FileType::from_raw_mode(about.st_mode) != kind {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is something else than expected"));
-    }
-    if about.st_uid != rustix::process::geteuid().as_raw() {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
-    }
-    // A second name elsewhere may be readable by others.
-    if kind == FileType::RegularFile && about.st_nlink != 1 {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it has a second name"));
-    }
-    if about.st_mode & 0o077 != 0 {
-        fchmod(file, mode)?;
-    }
-    Ok(u64::try_from(about.st_size).unwrap_or_default())
 }
 
 /// A file that starts anew when it is full. Each write goes into one file whole.
@@ -96,26 +48,19 @@ impl Rotating {
     }
 
     fn open(&self) -> io::Result<(File, u64)> {
-        let flags =
-            OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let file = openat(&*self.folder.0, self.name(0), flags, mode)?;
-        let size = own(&file, FileType::RegularFile, mode)?;
-        Ok((File::from(file), size))
+        self.folder.append(&self.name(0))
     }
 
-    fn rotate(&mut self) -> io::Result<()> {
-        self.file = None;
-        let folder = self.folder.0.as_fd();
-        let missing = |result: Result<(), Errno>| match result {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(fault) => Err(fault),
+    fn rotate(&self) -> io::Result<()> {
+        let missing = |result: io::Result<()>| match result {
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
         };
         for number in (0..self.bounds.old).rev() {
-            missing(renameat(folder, self.name(number), folder, self.name(number + 1)))?;
+            missing(self.folder.rename(&self.name(number), &self.name(number + 1)))?;
         }
         if self.bounds.old == 0 {
-            missing(unlinkat(folder, self.name(0), rustix::fs::AtFlags::empty()))?;
+            missing(self.folder.remove(&self.name(0)))?;
         }
         Ok(())
     }
@@ -123,17 +68,18 @@ impl Rotating {
 
 impl Write for Rotating {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut open = match self.file.take() {
+        let (mut file, mut size) = match self.file.take() {
             Some(open) => open,
             None => self.open()?,
         };
-        if open.1 > 0 && open.1 + bytes.len() as u64 > self.bounds.size {
+        if size > 0 && size + bytes.len() as u64 > self.bounds.size {
+            // Windows renames no open file.
+            drop(file);
             self.rotate()?;
-            open = self.open()?;
+            (file, size) = self.open()?;
         }
-        open.0.write_all(bytes)?;
-        open.1 += bytes.len() as u64;
-        self.file = Some(open);
+        file.write_all(bytes)?;
+        self.file = Some((file, size + bytes.len() as u64));
         Ok(bytes.len())
     }
 
@@ -142,12 +88,14 @@ impl Write for Rotating {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode};
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::path::Path;
 
     fn log(home: &Path, bounds: Bounds) -> Rotating {
         Rotating::new(Folder::open(&home.join("logs")).unwrap(), "x".into(), bounds)

@@ -8,10 +8,6 @@ mod drain;
 #[cfg(windows)]
 #[path = "drain_windows.rs"]
 mod drain;
-#[cfg(unix)]
-pub mod file;
-#[cfg(windows)]
-#[path = "file_windows.rs"]
 pub mod file;
 mod lines;
 

@@ -21,12 +21,7 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The listen request that a modern notice belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// The raw progress token of a request, where it has one (a string or a number).
-pub fn progress_token(params: &Bytes) -> Option<Bytes> {
-    object::get(params, "_meta").as_ref().and_then(token_in)
-}
-
-/// As [`progress_token`], where the `_meta` is at hand.
+/// The raw progress token in the `_meta` of a request, where there is one (a string or a number).
 pub fn token_in(meta: &Bytes) -> Option<Bytes> {
     object::get(meta, "progressToken").filter(|token| token.first() != Some(&b'n'))
 }
