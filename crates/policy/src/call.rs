@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Where a call stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallState {
     /// Its key is taken; it is being checked and judged.
