@@ -10,9 +10,10 @@ use bytes::Bytes;
 use contract::CallId;
 use contract::outcome::{Code, Output, Refusal};
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, object};
-use policy::{Effect, Permit, Verdict};
+use policy::{Effect, Judgement, Permit, Rulebook, Verdict};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
+use std::sync::LazyLock;
 use upstream::{Call, Failure, Waiter};
 
 /// Where a run stands.
@@ -57,15 +58,51 @@ pub(crate) struct Plan {
     pub params: Bytes,
 }
 
+/// The config refuses every policy but `{"default": "allow"}` so far.
+static ALLOW_ALL: LazyLock<Rulebook> = LazyLock::new(Rulebook::allow_all);
+
+fn allowed() -> Judgement {
+    static STANDING: LazyLock<policy::Standing> = LazyLock::new(|| {
+        ALLOW_ALL.standing(&policy::Profile {
+            target: policy::Target::Method,
+            name: "",
+            own: "",
+            server: "",
+            effect: Effect::Read,
+            hints: policy::Hints::default(),
+            open_world: None,
+            tag: None,
+            flagged: false,
+            partly_checked: false,
+            takes_url: false,
+            arguments: &[],
+            annotations: b"",
+        })
+    });
+    ALLOW_ALL.judge(&STANDING, &policy::Facts { host: "", arguments: b"{}" })
+}
+
 /// Sends a plan on its way.
 pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, record: Record, reply: Box<dyn Reply>) {
-    let Verdict::Allow(permit) = policy::decide(policy::Request {
+    let name = plan.tool.as_ref().map_or_else(|| Rc::clone(&ask.method), |tool| (&*tool.read.tool.name).into());
+    let request = policy::Request {
         client: Rc::clone(&seat.identity.name),
+        session: Rc::clone(&seat.identity.name),
         server: Rc::clone(plan.backend.key()),
+        launch: plan.backend.rules().launch_hash.as_str().into(),
         method: Rc::clone(&ask.method),
+        tool: name,
         effect: plan.effect,
+        definition: plan.tool.as_ref().map(|tool| tool.read.tool.definition_hash),
+        digest: None,
+        policy: ALLOW_ALL.version(),
         params: plan.params,
-    });
+    };
+    let Verdict::Allow(permit) = policy::decide(request, &allowed()) else {
+        let refusal = refusal(&ask.method, plan.tool.as_deref(), Code::Denied, "denied by the policy", record.id());
+        seat.core.ledger.refused(&record, Code::Denied);
+        return reply.done(refusal);
+    };
     let run = Rc::new(Run {
         backend: plan.backend,
         tool: plan.tool,
