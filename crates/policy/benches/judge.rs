@@ -60,6 +60,14 @@ fn with_one_condition(bencher: Bencher<'_, '_>) {
     judge(bencher, &[rule("r".into(), "files__*".into(), Some(when))], CALL);
 }
 
+#[divan::bench(args = ["text", "numbers"])]
+fn with_one_condition_and_250_kilobytes(bencher: Bencher<'_, '_>, of: &str) {
+    let many =
+        if of == "text" { format!("\"{}\"", "text ".repeat(50_000)) } else { format!("[{}1]", "1,".repeat(125_000)) };
+    let call = format!(r#"{{"path":"/home/x","content":{many}}}"#);
+    judge(bencher, &[rule("r".into(), "files__*".into(), Some("args.path.startsWith('/etc/')"))], call.as_bytes());
+}
+
 #[divan::bench]
 fn with_ten_conditions(bencher: Bencher<'_, '_>) {
     let when = "has(args.filter) && args.filter.glob.matches('^[*]{2}') && host == 'cursor'";
@@ -79,12 +87,22 @@ fn compile_one_condition(bencher: Bencher<'_, '_>) {
     bencher.bench(|| Rulebook::compile(Fallback::Auto, black_box(&rules)).unwrap());
 }
 
+#[divan::bench]
+fn compile_one_pattern(bencher: Bencher<'_, '_>) {
+    let rules = [rule("r".into(), "files__*".into(), Some(r"args.path.matches('(?i)^/(etc|usr)/.*[.]key$')"))];
+    bencher.bench(|| Rulebook::compile(Fallback::Auto, black_box(&rules)).unwrap());
+}
+
 /// Conditions and arguments that use up all steps; all of these should take about as long.
-const WORST: [(&str, &str); 8] = [
+const WORST: [(&str, &str); 12] = [
     ("loops", "args.l.all(a, args.l.all(b, a != b + 1))"),
     ("lists", "size(args.l.map(a, args.l + args.l)) == 1"),
     ("deep", "args.l in args.l.map(a, args.l + [2])"),
-    ("pattern", "args.t.matches('(?:[ab]*a[ab]{60}c)$')"),
+    ("pattern", "args.l.all(a, !args.r.matches('[ab]*a[ab]{10}[^ab]'))"),
+    ("large pattern", "args.l.all(a, !args.r.matches(r'(?i)\\w+@\\w+[.]com'))"),
+    ("equality", "args.l.all(a, args.l == args.l)"),
+    ("membership", "args.l.all(a, !(2 in args.l))"),
+    ("case", "args.l.all(a, args.t.lowerAscii() != '')"),
     ("text", "args.l.all(a, !args.t.contains('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab'))"),
     ("escapes", "args.l.all(a, args.e != 'x')"),
     ("digits", "args.l.all(a, args.n > 1)"),
