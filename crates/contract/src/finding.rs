@@ -1,6 +1,7 @@
 //! What a person should look at twice in names and definitions: hidden characters, mixed scripts, names that look
 //! alike. Only tells; what follows from a finding is decided elsewhere.
 
+use crate::scan::Talk;
 use crate::tree::{Kind, TextFault, Tree, Value, push_segment};
 use crate::visible::{self, Hidden};
 use unicode_security::{MixedScript, skeleton};
@@ -29,6 +30,13 @@ pub enum FindingKind {
     },
     /// Letters of several scripts in one name (UTS 39).
     MixedScripts,
+    /// Speaks to a model instead of describing a tool.
+    Talk {
+        /// What it says.
+        talk: Talk,
+        /// Where it says so, with everything hidden made visible.
+        quote: String,
+    },
     /// No text that everybody reads in the same way.
     Unreadable(TextFault),
     /// Looks like another server's key: the same letters in another case, or letters that are drawn alike.
@@ -43,6 +51,7 @@ impl Finding {
             FindingKind::Hidden { kind, count: 1 } => format!("{place} has a {}", kind.as_str()),
             FindingKind::Hidden { kind, count } => format!("{place} has {count} hidden characters: {}", kind.as_str()),
             FindingKind::MixedScripts => format!("{place} mixes letters of several scripts: {}", spelled(&self.place)),
+            FindingKind::Talk { talk, quote } => format!("{place} {}: “{quote}”", talk.as_str()),
             FindingKind::Unreadable(fault) => format!("it can't be read: {fault}"),
             FindingKind::LooksLike(other) => {
                 let other = visible::escape(other);
@@ -115,15 +124,39 @@ fn add(text: &str, path: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-fn hidden_kinds(text: &str) -> Vec<(Hidden, usize)> {
+pub(crate) fn hidden_kinds(text: &str) -> Vec<(Hidden, usize)> {
     let mut kinds: Vec<(Hidden, usize)> = Vec::new();
-    for (_, kind) in visible::hidden(text) {
+    for (at, c, kind) in visible::hidden_at(text) {
+        if is_needed(text, at, c) {
+            continue;
+        }
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, count)) => *count += 1,
             None => kinds.push((kind, 1)),
         }
     }
     kinds
+}
+
+/// Whether a script needs the character where it stands: joiners between letters of Indic and Arabic scripts, direction
+/// marks beside letters that are written from right to left.
+fn is_needed(text: &str, at: usize, c: char) -> bool {
+    let before = text[..at].chars().next_back().unwrap_or(' ');
+    let after = text[at + c.len_utf8()..].chars().next().unwrap_or(' ');
+    let joins = |c: char| matches!(c, '\u{600}'..='\u{DFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{FB50}'..='\u{FDFF}');
+    let is_right_to_left =
+        |c: char| matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}');
+    match c {
+        '\u{200C}' | '\u{200D}' => joins(before) && joins(after),
+        '\u{200E}' | '\u{200F}' | '\u{61C}' => {
+            // Beside it, or beside the brackets and spaces around it.
+            let near = |mut side: Box<dyn Iterator<Item = char> + '_>| {
+                side.by_ref().take(16).find(|c| c.is_alphanumeric()).is_some_and(is_right_to_left)
+            };
+            near(Box::new(text[..at].chars().rev())) || near(Box::new(text[at + c.len_utf8()..].chars()))
+        }
+        _ => false,
+    }
 }
 
 /// A name with its foreign letters as code points.
