@@ -179,17 +179,64 @@ fn unspaced(text: &str) -> Vec<(Talk, &str)> {
     said.take(4).collect()
 }
 
-/// Text of people in a run of base64, unless it is the source of an image.
+/// Text of people in a run of base64, unless it is the source of an image, or in escapes of single characters.
 pub(super) fn encoded(text: &str) -> Option<String> {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
-    text.split(|c| !is_digit(c)).filter(|run| run.len() >= MIN_ENCODED).find_map(|run| {
-        let digits = run.replace('-', "+").replace('_', "/");
-        let whole = &digits[..digits.len() - usize::from(digits.len() % 4 == 1)];
-        let bytes =
-            STANDARD_NO_PAD.decode(whole).or_else(|_| STANDARD_NO_PAD.decode(&whole[..whole.len() / 4 * 4])).ok()?;
-        let inner = String::from_utf8(bytes).ok()?;
-        is_prose(&inner).then_some(inner)
-    })
+    let mut runs = text.split(|c| !is_digit(c)).filter(|run| run.len() >= MIN_ENCODED);
+    runs.find_map(from_base64).or_else(|| unescaped(text))
+}
+
+fn from_base64(run: &str) -> Option<String> {
+    let digits = run.replace('-', "+").replace('_', "/");
+    let whole = &digits[..digits.len() - usize::from(digits.len() % 4 == 1)];
+    let decode = |text: &str| STANDARD_NO_PAD.decode(text).ok();
+    let bytes = decode(whole).or_else(|| decode(&whole[..whole.len() / 4 * 4]))?;
+    String::from_utf8(bytes).ok().filter(|inner| is_prose(inner))
+}
+
+/// What a row of `\x41`, `\u0041`, `%41` or `&#65;` spells.
+fn unescaped(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['\\', '%', '&']) {
+        rest = &rest[at..];
+        match one_escape(rest) {
+            Some((c, length)) => {
+                out.push(c);
+                rest = &rest[length..];
+            }
+            None => {
+                rest = &rest[1..];
+                if out.len() < MIN_ENCODED / 2 {
+                    out.clear();
+                }
+            }
+        }
+    }
+    (out.len() >= MIN_ENCODED / 2 && is_prose(&out)).then_some(out)
+}
+
+fn one_escape(text: &str) -> Option<(char, usize)> {
+    let hex = |from: usize, digits: usize, end: usize| {
+        let code = u32::from_str_radix(text.get(from..from + digits)?, 16).ok()?;
+        Some((char::from_u32(code)?, end))
+    };
+    if text.starts_with("\\x") {
+        return hex(2, 2, 4);
+    }
+    if text.starts_with("\\u") {
+        return hex(2, 4, 6);
+    }
+    if text.starts_with('%') {
+        return hex(1, 2, 3);
+    }
+    let number = text.strip_prefix("&#")?;
+    let end = number.find(';').filter(|end| *end < 8)?;
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits.get(..end - 1)?, 16),
+        None => number[..end].parse(),
+    };
+    Some((char::from_u32(code.ok()?)?, end + 3))
 }
 
 fn is_prose(text: &str) -> bool {

@@ -120,6 +120,31 @@ classes! {
     UNBOUND,
     ARE_NOW,
     NO_NEED,
+    /// A mail address or telephone number that is no example.
+    MAILBOX,
+    /// A place in the person's own folders, or in the system's.
+    HOME_PATH,
+    USE,
+    /// What follows counts less.
+    ABOVE,
+    /// What somebody wants.
+    WISHES,
+    SECONDARY,
+    /// To take out.
+    REMOVE,
+    /// To take out of force.
+    DISABLE,
+    LIFTED,
+    /// What protects the person.
+    GUARD,
+    ASKED,
+    /// To answer as told.
+    CLAIM,
+    /// Not by hand, but by somebody who hides.
+    FURTIVELY,
+    /// What programs do silently.
+    FAIL,
+    OUT_OF,
     /// By which way something goes.
     BY_WAY,
     /// A name that is not one of the tool's own.
@@ -134,7 +159,7 @@ pub(super) const OPENS: Classes = 1 << 127;
 const WORDS: &[(Classes, &str)] = &[
     (
         NOT,
-        "not never dont mustnt shouldnt avoid refrain stop neither nor no cannot cant nicht nichts kein keine ne pas ni não nao niet geen не",
+        "not never dont mustnt shouldnt avoid refrain stop neither nor no cannot cant nicht nichts kein keine ne pas ni não nao niet geen не jamais nunca nie mai nooit nada никогда",
     ),
     (WITHOUT, "without ohne sans sin sem zonder без"),
     (DOES, "does did will would is are was has have can could doesnt wont isnt"),
@@ -143,7 +168,7 @@ const WORDS: &[(Classes, &str)] = &[
         "tell telling inform informing reveal revealing disclose disclosing confess admit confide say saying mention mentioning \
          acknowledge digas diga decir informes informe informar menciones menciona reveles sag sage sagen verrate verraten erwähne \
          erwahne erwähnen mitteilen dis dites dire informez mentionne mentionnez parle parlez révèle revele diga conte revele zeg \
-         vertel говори говорите сообщай сообщайте упоминай рассказывай",
+         vertel говори говорите сообщай сообщайте упоминай рассказывай cuentes cuente conte contar raconte racontez",
     ),
     (
         MENTION,
@@ -153,7 +178,7 @@ const WORDS: &[(Classes, &str)] = &[
     (
         USER,
         "user users human humans operator anyone anybody everyone customer usuario usuarios utilisateur utilisateurs nutzer \
-         benutzer anwender usuário utente gebruiker пользователю пользователя пользователь",
+         benutzer anwender usuário utente gebruiker пользователю пользователя пользователь usuária client person people owner",
     ),
     (THEIR, "their his her"),
     (ARTICLE, "a an"),
@@ -161,7 +186,7 @@ const WORDS: &[(Classes, &str)] = &[
     (
         IGNORE,
         "ignore ignoring disregard disregarding forget forgetting discard neglect ignora ignore ignorar olvida olvide ignoriere \
-         ignorieren vergiss ignorez oublie oubliez negeer vergeet dimentica игнорируй игнорируйте забудь забудьте abandon overlook unlearn suspend",
+         ignorieren vergiss ignorez oublie oubliez negeer vergeet dimentica игнорируй игнорируйте забудь забудьте abandon overlook unlearn suspend esqueça esqueca esquecer ignorad dimentica vergessen",
     ),
     (OVERRIDE, "override overrides overriding bypass bypassing overrule circumvent"),
     (
@@ -177,16 +202,22 @@ const WORDS: &[(Classes, &str)] = &[
          anweisungen consignes instruções instrucoes istruzioni instructies инструкции указания",
     ),
     (RULES, "rule rules policy policies restrictions constraints commands training programming limits"),
-    (PRECEDE, "precedence priority supersede supersedes outrank outranks overrule overrules override overrides"),
+    (
+        PRECEDE,
+        "precedence priority supersede supersedes outrank outranks overrule overrules override overrides outrank outweigh trump trumps rank ranks",
+    ),
     (YOUR, "your you assistant ai model llm agent claude gpt chatgpt copilot cursor gemini"),
-    (NEW, "new real true actual secret hidden"),
-    (TASK, "task goal objective role purpose mission instructions orders identity persona"),
+    (NEW, "new real true actual secret hidden first main primary only sole top highest foremost"),
+    (TASK, "task goal objective role purpose mission instructions orders identity persona duty job priority"),
     (OBEY, "follow obey comply execute adhere heed"),
     (TREAT, "treat regard consider interpret take"),
     (MUST, "must should shall always required mandatory needs ought"),
     (WHENEVER, "when whenever if every each always once anytime"),
     (BEFORE, "before after with prior during"),
-    (ANSWER, "answer answers response responses reply replies turn message"),
+    (
+        ANSWER,
+        "answer answers response responses reply replies turn message comment comments summary output report reviews",
+    ),
     (TOOL, "tool tools function functions server servers plugin plugins"),
     (OTHER, "other another others all any every"),
     (IS, "is are was were be been being"),
@@ -206,12 +237,12 @@ const WORDS: &[(Classes, &str)] = &[
     (
         SEND,
         "send sending sends forward forwards forwarding upload uploads uploading transmit exfiltrate leak leaks mail mails email \
-         emails post posts posting submit report deliver relay bcc sync share copy copies ship export extract dispatch push beacon exfil sent mailed",
+         emails post posts posting submit report deliver relay bcc sync share copy copies ship export extract dispatch push beacon exfil sent mailed envoyez envoie enviar envía envíe envia sende senden schicke schicken envie mande invia отправь отправьте book transfer wire",
     ),
     (
         PUT,
         "put place pass passing include including insert append attach embed add provide providing supply fill paste write give \
-         hand enter encode store use set populate given written supply supplied hand",
+         hand enter encode store use set populate given written supply supplied hand joignez ajoutez incluye incluya füge hänge inclua includi ",
     ),
     (
         REPEAT,
@@ -219,20 +250,42 @@ const WORDS: &[(Classes, &str)] = &[
     ),
     (
         READ,
-        "read reading open opening cat load loading fetch get access accessing retrieve retrieving collect gather extract view look find grab scan obtain list got gotten taken take",
+        "read reading open opening cat load loading fetch get access accessing retrieve retrieving collect gather extract view look find grab scan obtain list got gotten taken take lisez lire leer lea lies lesen leia ler leggi ouvrez abra öffne dump прочитай прочитайте",
     ),
     (RUN, "run runs execute executes invoke call calls launch start"),
     (
         KEYS,
         "credentials credential secrets passwords password passphrase passphrases tokens cookies apikeys keys key token seed \
-         mnemonic login logins",
+         mnemonic login logins oauth jwt pat oauthtoken",
     ),
     (CHAT, "conversation conversations chat chats transcript transcripts dialogue dialog history"),
     (
         SINK,
         "argument arguments parameter parameters field fields input here tool address endpoint webhook author server url domain",
     ),
-    (SILENTLY, "silently secretly quietly covertly discreetly invisibly stealthily unobtrusively"),
+    (SILENTLY, "silently invisibly"),
+    (
+        FURTIVELY,
+        "secretly quietly covertly discreetly stealthily unobtrusively surreptitiously heimlich discrètement secretamente",
+    ),
+    (
+        FAIL,
+        "ignore skip drop fail truncate fall succeed overwrite discard apply create return accept clamp convert cap remove replace \
+         degrade proceed exit continue rename merge strip",
+    ),
+    (USE, "use"),
+    (ABOVE, "above over before beyond than"),
+    (WISHES, "wish wants request requests need instruction preference preferences demand demands orders order command"),
+    (SECONDARY, "secondary irrelevant unimportant optional second meaningless void"),
+    (REMOVE, "remove erase delete strip omit leave drop cut redact scrub clear wipe"),
+    (DISABLE, "disable deactivate suspend lift bypass circumvent weaken switch turn stop relax"),
+    (LIFTED, "lifted off disabled suspended void gone inactive waived relaxed"),
+    (
+        GUARD,
+        "sandbox firewall antivirus safeguards protection protections approvals safety guardrails monitoring logging confirmations",
+    ),
+    (ASKED, "asked questioned challenged"),
+    (CLAIM, "say answer reply respond claim state insist deny pretend"),
     (HIDE, "hide hiding conceal concealing withhold omit"),
     (HIDDEN, "hidden invisible secret concealed undisclosed confidential private"),
     (KEEP, "keep keeping stay stays remain remains leave"),
@@ -263,7 +316,7 @@ const WORDS: &[(Classes, &str)] = &[
     (AGAINST, "regardless despite whatever irrespective"),
     (
         SAYS,
-        "say says said ask asks asked object objects objected decline declines declined refuse refuses disagrees instructs tells wants insists said told request requests",
+        "say says said ask asks asked object objects objected decline declines declined refuse refuses disagrees instructs tells wants insists said told request requests write type",
     ),
     (UNBOUND, "jailbreak jailbroken unrestricted uncensored unfiltered dan"),
     (BY_WAY, "to through via into in as with by"),
@@ -313,6 +366,7 @@ const PAIRS: &[(Classes, &str)] = &[
     (UNBOUND, "developer mode"),
     (UNBOUND, "god mode"),
     (ARE_NOW, "are now"),
+    (OUT_OF, "out of"),
     (NO_NEED, "no need"),
     (NO_NEED, "no reason"),
     (NO_NEED, "not necessary"),

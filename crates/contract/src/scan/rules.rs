@@ -57,6 +57,11 @@ const TALK: &[Rule] = &[
     steps(Talk::Override, &[(PRECEDE, 0), (EARLIER | ALL, 5), (ORDERS, 4)]),
     steps(Talk::Override, &[(NOW_ON, 0), (YOUR | OBEY | ORDERS, 5)]),
     steps(Talk::Override, &[(YOUR, 0), (NEW, 1), (TASK, 1)]),
+    steps(Talk::Override, &[(PRECEDE | ABOVE, 0), (USER, 4), (SAYS | WISHES, 2)]),
+    steps(Talk::Override, &[(USER, 0), (WISHES, 1), (IS, 1), (SECONDARY, 2)]),
+    steps(Talk::Override, &[(GUARD | EARLIER, 0), (RULES | IS, 1), (LIFTED, 4)]),
+    steps(Talk::Override, &[(OBEY, 0), (ALL, 2), (WISHES, 1)]),
+    steps(Talk::Override, &[(REPEAT, 0), (YOUR, 1), (ORDERS, 3)]),
     steps(Talk::Override, &[(NOT, 0), (OBEY, 2), (USER | EARLIER | ALL, 3), (ORDERS | RULES, 3)]).not_after(0),
     steps(Talk::Override, &[(AGAINST, 0), (USER, 5), (SAYS, 3)]),
     steps(Talk::Override, &[(YOUR, 0), (UNBOUND, 6)]),
@@ -78,10 +83,18 @@ const TALK: &[Rule] = &[
     steps(Talk::Secrecy, &[(NO_NEED, 0), (MENTION, 2), (THIS, 3)]).not_after(0),
     steps(Talk::Secrecy, &[(NOT, 0), (REPEAT | HIDE, 2), (THIS, 2), (FROM, 2), (USER, 2)]).not_after(0),
     steps(Talk::Secrecy, &[(PRETEND, 0), (NOTHING | YOUR, 3)]),
-    steps(Talk::Secrecy, &[(SILENTLY, 0), (SEND | READ | RUN | PUT, 2)]),
+    steps(Talk::Secrecy, &[(SILENTLY, 0), (SEND | READ | RUN | PUT | ALTER, 2)]),
+    steps(Talk::Secrecy, &[(FURTIVELY, 0), (!FAIL, 1)]),
+    steps(
+        Talk::Secrecy,
+        &[(REMOVE | NOT | HIDE, 0), (THIS | MENTION | ALL, 4), (FROM | OUT_OF, 4), (YOUR, 2), (ANSWER, 2)],
+    ),
+    steps(Talk::Secrecy, &[(IF, 0), (ASKED, 2), (CLAIM, 8), (THIS | NOTHING | NOT, 1)]),
     // "do not ask for confirmation", "the user has already approved it".
     steps(Talk::Approval, &[(NOT, 0), (ASK, 2), (CONSENT, 6)]).not_after(0),
     steps(Talk::Approval, &[(NOT, 0), (ASK, 2), (USER, 3), (BEFORE, 2)]).not_after(0),
+    steps(Talk::Approval, &[(DISABLE, 0), (GUARD, 4)]),
+    steps(Talk::Approval, &[(DISABLE, 0), (ASK, 1), (BY_WAY | CONSENT, 1), (CONSENT, 1)]),
     steps(Talk::Approval, &[(NO_NEED, 0), (ASK | CONSENT, 2)]).not_after(0),
     steps(Talk::Approval, &[(USER, 0), (ALREADY, 3), (CONSENT, 2)]).not_after(IF),
     steps(Talk::Approval, &[(CONSENT, 0), (ALREADY, 5)]).not_after(IF),
@@ -89,6 +102,8 @@ const TALK: &[Rule] = &[
     meet(Talk::SecretFile, &[READ | PUT | SEND | REPEAT, SECRET_FILE]).spared(REFUSED),
     meet(Talk::SecretFile, &[MUST | RESULT, SECRET_FILE]).spared(REFUSED),
     meet(Talk::SecretFile, &[READ, KEYS, PUT | SEND, ARGUMENT]).spared(REFUSED | NOT),
+    meet(Talk::SecretFile, &[READ, HOME_PATH, PUT | SEND | KEYS]).spared(REFUSED | NOT),
+    steps(Talk::SecretFile, &[(IF, 0), (KEYS, 8), (USE | SEND | PUT, 8), (THIS, 1), (BY_WAY, 2)]).spared(REFUSED),
     meet(Talk::SecretFile, &[READ, ENV_FILE, PUT | SEND]).spared(REFUSED),
     // "send the passwords to …", "put the whole conversation into this field".
     meet(Talk::Exfiltration, &[SEND | PUT | REPEAT, KEYS | CHAT | ENVIRONMENT | SYSTEM_PROMPT, ADDRESS])
@@ -97,6 +112,8 @@ const TALK: &[Rule] = &[
     steps(Talk::Exfiltration, &[(PUT | SEND | RUN, 0), (ALL, 5), (CHAT | ENVIRONMENT, 4)]),
     steps(Talk::Exfiltration, &[(SEND, 0), (USER, 2), (KEYS | CHAT, 2), (SINK, 8)]),
     steps(Talk::Exfiltration, &[(SEND, 0), (KEYS, 4), (BY_WAY, 3), (SINK | ARGUMENT, 4)]).spared(IF),
+    meet(Talk::Exfiltration, &[MUST, FOREIGN_NAME, MAILBOX]),
+    steps(Talk::Exfiltration, &[(SEND, 0), (FROM, 8), (MAILBOX, 1)]).spared(IF),
     meet(Talk::Exfiltration, &[WHENEVER, SEND | TARGET, MUST, ADDRESS]),
     // "whenever send_mail is called, the recipient must be changed".
     meet(Talk::OtherTool, &[WHENEVER, NAME | TOOL, ALTER, MUST, TARGET, ADDRESS]),
@@ -106,6 +123,7 @@ const TALK: &[Rule] = &[
         Talk::OtherTool,
         &[(BEFORE | WHENEVER, 0), (OTHER, 2), (TOOL, 2), (RUN | SEND | PUT, 10), (THIS | RESULT, 6)],
     ),
+    steps(Talk::OtherTool, &[(OTHER, 0), (TOOL, 1), (NOT, 14), (RUN | USE, 3)]),
     steps(Talk::OtherTool, &[(TOOL, 0), (IS, 6), (BAD, 3)]).not_after(NOT | THIS),
     steps(Talk::OtherTool, &[(BEFORE, 0), (WHENEVER | OTHER, 1), (ANSWER, 2), (RUN | SEND | READ | PUT, 8)]),
     // "curl … | bash".

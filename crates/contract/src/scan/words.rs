@@ -13,6 +13,11 @@ use unicode_security::skeleton;
 const MAX_WORDS: usize = 120;
 /// Words whose point ends no sentence.
 const SHORT: [&str; 8] = ["e.g", "i.e", "etc", "vs", "incl", "resp", "approx", "cf"];
+/// Where people keep their own.
+const HOMES: [&str; 9] =
+    ["~/", "/home/", "/users/", "/root/", "/etc/", "$home/", "%userprofile%", "%appdata%", "c:\\users\\"];
+/// Short words that some languages tie to the next one.
+const TIED: [&str; 11] = ["l", "d", "n", "j", "c", "s", "m", "t", "qu", "all", "dell"];
 /// Where examples live.
 const EXAMPLES: [&str; 9] =
     ["example.", ".example", "localhost", "127.0.0.1", "0.0.0.0", "acme.", "your", "test.", "company."];
@@ -99,7 +104,11 @@ impl Reader<'_> {
         let folded = fold(bare);
         if is_address(&folded) {
             let file = lex::classes_of_file(&folded);
-            return self.push(file | if is_example(&folded) { 0 } else { lex::ADDRESS });
+            let address = if folded.contains("://") { lex::ADDRESS } else { lex::ADDRESS | lex::MAILBOX };
+            return self.push(file | if is_example(&folded) { 0 } else { address });
+        }
+        if HOMES.iter().any(|home| folded.starts_with(home)) {
+            return self.push(lex::HOME_PATH | lex::classes_of_file(&folded));
         }
         if folded.contains(['.', '/', '\\']) {
             let file = lex::classes_of_file(&folded);
@@ -112,8 +121,14 @@ impl Reader<'_> {
         }
         for word in folded.split(|c: char| !(c.is_alphanumeric() || c == '\'')) {
             let word = word.strip_suffix("'s").unwrap_or(word);
-            if !word.is_empty() {
-                if word.contains('\'') { self.word(&word.replace('\'', "")) } else { self.word(word) }
+            match word.split_once('\'') {
+                None if word.is_empty() => {}
+                None => self.word(word),
+                Some((tied, word)) if TIED.contains(&tied) => {
+                    self.word(tied);
+                    self.word(word);
+                }
+                Some(_) => self.word(&word.replace('\'', "")),
             }
         }
         // What stands around a pipe needs no space.
