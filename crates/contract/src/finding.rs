@@ -2,12 +2,10 @@
 //! alike. Only tells; what follows from a finding is decided elsewhere.
 
 use crate::scan::Talk;
-use crate::tree::{Kind, TextFault, Tree, Value, push_segment};
+use crate::tree::TextFault;
 use crate::visible::{self, Hidden};
+use rustc_hash::FxHashMap;
 use unicode_security::{MixedScript, skeleton};
-
-/// Most findings of one definition.
-const MAX_FINDINGS: usize = 100;
 
 /// One thing to look at twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,21 +53,11 @@ impl Finding {
             FindingKind::Unreadable(fault) => format!("it can't be read: {fault}"),
             FindingKind::LooksLike(other) => {
                 let other = visible::escape(other);
-                format!("{place} looks like {other}, but is spelled {}", spelled(&self.place))
+                let name = self.place.rsplit(": ").next().unwrap_or_default();
+                format!("{place} looks like {other}, but is spelled {}", spelled(name))
             }
         }
     }
-}
-
-/// Hidden text anywhere in a definition, keys included.
-///
-/// # Errors
-/// Where the text is not unambiguous JSON.
-pub fn hidden_text(definition: &[u8]) -> Result<Vec<Finding>, TextFault> {
-    let tree = Tree::read(definition)?;
-    let mut findings = Vec::new();
-    walk(tree.root(), &mut String::new(), &mut findings);
-    Ok(findings)
 }
 
 /// Server keys with letters of several scripts, and keys that look alike. In the order of the keys.
@@ -91,37 +79,21 @@ pub fn server_keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> Vec<Finding> 
     findings
 }
 
-/// As deep as a text may be nested, which is bounded.
-fn walk(value: Value<'_>, path: &mut String, findings: &mut Vec<Finding>) {
-    let length = path.len();
-    match value.kind() {
-        Kind::String => add(&value.string().unwrap_or_default(), path, findings),
-        Kind::Array => {
-            for (place, element) in value.elements().enumerate() {
-                push_segment(path, &place.to_string());
-                walk(element, path, findings);
-                path.truncate(length);
-            }
+/// Tools whose names look like a tool of another server and are spelled otherwise: letters that are drawn alike, or in
+/// another case. Given as server key and the server's own name for the tool; a server's own tools may be alike.
+pub fn look_alikes<'n>(tools: impl IntoIterator<Item = (&'n str, &'n str)>) -> Vec<Finding> {
+    let mut known: FxHashMap<String, Vec<(&str, &str)>> = FxHashMap::default();
+    let mut findings = Vec::new();
+    for (server, name) in tools {
+        let alike = known.entry(skeleton(&name.to_lowercase()).collect()).or_default();
+        let other = alike.iter().rev().find(|(owner, other)| *owner != server && *other != name);
+        if let Some((owner, other)) = other {
+            let kind = FindingKind::LooksLike(format!("{owner}: {other}"));
+            findings.push(Finding { place: format!("{server}: {name}"), kind });
         }
-        Kind::Object => {
-            for (key, value) in value.members() {
-                let key = key.string().unwrap_or_default();
-                push_segment(path, &key);
-                add(&key, path, findings);
-                walk(value, path, findings);
-                path.truncate(length);
-            }
-        }
-        Kind::Null | Kind::True | Kind::False | Kind::Number => {}
+        alike.push((server, name));
     }
-}
-
-fn add(text: &str, path: &str, findings: &mut Vec<Finding>) {
-    for (kind, count) in hidden_kinds(text) {
-        if findings.len() < MAX_FINDINGS {
-            findings.push(Finding { place: path.to_owned(), kind: FindingKind::Hidden { kind, count } });
-        }
-    }
+    findings
 }
 
 pub(crate) fn hidden_kinds(text: &str) -> Vec<(Hidden, usize)> {
@@ -149,10 +121,8 @@ fn is_needed(text: &str, at: usize, c: char) -> bool {
     match c {
         '\u{200C}' | '\u{200D}' => joins(before) && joins(after),
         '\u{200E}' | '\u{200F}' | '\u{61C}' => {
-            // Beside it, or beside the brackets and spaces around it.
-            let near = |mut side: Box<dyn Iterator<Item = char> + '_>| {
-                side.by_ref().take(16).find(|c| c.is_alphanumeric()).is_some_and(is_right_to_left)
-            };
+            // Not far from it: brackets and foreign names may stand between.
+            let near = |mut side: Box<dyn Iterator<Item = char> + '_>| side.by_ref().take(16).any(is_right_to_left);
             near(Box::new(text[..at].chars().rev())) || near(Box::new(text[at + c.len_utf8()..].chars()))
         }
         _ => false,

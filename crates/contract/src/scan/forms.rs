@@ -17,6 +17,7 @@ pub(super) fn judge(text: &str) -> Vec<(Talk, &str)> {
     let mut found = Vec::new();
     found.extend(mark(text).map(|mark| (Talk::Markup, mark)));
     found.extend(notice(text).map(|notice| (Talk::Markup, notice)));
+    found.extend(speaker(text).map(|speaker| (Talk::Markup, speaker)));
     found.extend(leaking_picture(text).map(|picture| (Talk::Exfiltration, picture)));
     found.extend(comment(text).map(|comment| (Talk::Markup, comment)));
     found.extend(out_of_sight(text).map(|rest| (Talk::OutOfSight, rest)));
@@ -91,6 +92,13 @@ fn notice(text: &str) -> Option<&str> {
         let is_shouted = inner.bytes().all(|byte| byte.is_ascii_uppercase() || b" :-_".contains(&byte));
         is_shouted && inner.len() < 40 && SPEAKERS.iter().any(|speaker| inner.starts_with(speaker))
     })
+}
+
+/// `SYSTEM:` and the like, as a speaker in a play.
+fn speaker(text: &str) -> Option<&str> {
+    ["SYSTEM:", "ASSISTANT:", "DEVELOPER:", "\nHuman:", "\nAssistant:"]
+        .into_iter()
+        .find(|speaker| text.contains(speaker))
 }
 
 /// A picture whose address has something filled in: showing it sends that away.

@@ -145,6 +145,16 @@ classes! {
     /// What programs do silently.
     FAIL,
     OUT_OF,
+    LET,
+    APPLY,
+    EVEN,
+    /// Names what is done.
+    EXFILTRATE,
+    OBEYED,
+    TERMINAL,
+    AT_ONCE,
+    /// Who speaks.
+    ME,
     /// By which way something goes.
     BY_WAY,
     /// A name that is not one of the tool's own.
@@ -159,52 +169,59 @@ pub(super) const OPENS: Classes = 1 << 127;
 const WORDS: &[(Classes, &str)] = &[
     (
         NOT,
-        "not never dont mustnt shouldnt avoid refrain stop neither nor no cannot cant nicht nichts kein keine ne pas ni não nao niet geen не jamais nunca nie mai nooit nada никогда",
+        "not never dont mustnt shouldnt avoid refrain stop neither nor no cannot cant nicht nichts kein keine ne \
+         pas ni não nao niet geen не jamais nunca nie mai nooit nada никогда",
     ),
     (WITHOUT, "without ohne sans sin sem zonder без"),
     (DOES, "does did will would is are was has have can could doesnt wont isnt"),
     (
         TELL,
-        "tell telling inform informing reveal revealing disclose disclosing confess admit confide say saying mention mentioning \
-         acknowledge digas diga decir informes informe informar menciones menciona reveles sag sage sagen verrate verraten erwähne \
-         erwahne erwähnen mitteilen dis dites dire informez mentionne mentionnez parle parlez révèle revele diga conte revele zeg \
-         vertel говори говорите сообщай сообщайте упоминай рассказывай cuentes cuente conte contar raconte racontez",
+        "tell telling inform informing reveal revealing disclose disclosing confess admit confide say saying \
+         mention mentioning acknowledge digas diga decir informes informe informar menciones menciona reveles sag \
+         sage sagen verrate verraten erwähne erwahne erwähnen mitteilen dis dites dire informez mentionne \
+         mentionnez parle parlez révèle revele conte zeg vertel говори говорите сообщай сообщайте упоминай \
+         рассказывай cuentes cuente contar raconte racontez announce narrate communicate hint flag surface \
+         trouble bother burden worry disturb distract",
     ),
     (
         MENTION,
-        "mention mentioning acknowledge discuss speak speaking talk talking refer reference say saying point bring raise announce flag hint comment",
+        "mention mentioning acknowledge discuss speak speaking talk talking refer reference say saying point \
+         bring raise announce flag hint comment",
     ),
     (NOTHING, "nothing"),
     (
         USER,
-        "user users human humans operator anyone anybody everyone customer usuario usuarios utilisateur utilisateurs nutzer \
-         benutzer anwender usuário utente gebruiker пользователю пользователя пользователь usuária client person people owner",
+        "user users human humans operator anyone anybody everyone customer usuario usuarios utilisateur \
+         utilisateurs nutzer benutzer anwender usuário utente gebruiker пользователю пользователя пользователь \
+         usuária client person people owner",
     ),
     (THEIR, "their his her"),
     (ARTICLE, "a an"),
     (THIS, "this these it that them those anything"),
     (
         IGNORE,
-        "ignore ignoring disregard disregarding forget forgetting discard neglect ignora ignore ignorar olvida olvide ignoriere \
-         ignorieren vergiss ignorez oublie oubliez negeer vergeet dimentica игнорируй игнорируйте забудь забудьте abandon overlook unlearn suspend esqueça esqueca esquecer ignorad dimentica vergessen",
+        "ignore ignoring disregard disregarding forget forgetting discard neglect ignora ignorar olvida olvide \
+         ignoriere ignorieren vergiss ignorez oublie oubliez negeer vergeet dimentica игнорируй игнорируйте \
+         забудь забудьте abandon overlook unlearn suspend esqueça esqueca esquecer ignorad vergessen",
     ),
     (OVERRIDE, "override overrides overriding bypass bypassing overrule circumvent"),
     (
         EARLIER,
-        "previous prior earlier preceding above former original initial existing system safety developer developers your \
-         anteriores previas anterior vorherigen bisherigen vorige früheren précédentes precedentes antérieures anteriormente \
-         eerdere vorige предыдущие прежние предыдущих precedenti",
+        "previous prior earlier preceding above former original initial existing system safety developer \
+         developers your anteriores previas anterior vorherigen bisherigen vorige früheren précédentes \
+         precedentes antérieures anteriormente eerdere предыдущие прежние предыдущих precedenti",
     ),
     (ALL, "all any every other entire whole complete full todas alle toutes tous tutte все"),
     (
         ORDERS,
-        "instruction instructions prompt prompts guideline guidelines directive directives orders safeguards instrucciones \
-         anweisungen consignes instruções instrucoes istruzioni instructies инструкции указания",
+        "instruction instructions prompt prompts guideline guidelines directive directives orders safeguards \
+         instrucciones anweisungen consignes instruções instrucoes istruzioni instructies инструкции указания",
     ),
     (RULES, "rule rules policy policies restrictions constraints commands training programming limits"),
     (
         PRECEDE,
-        "precedence priority supersede supersedes outrank outranks overrule overrules override overrides outrank outweigh trump trumps rank ranks",
+        "precedence priority supersede supersedes outrank outranks overrule overrules override overrides outweigh \
+         trump trumps rank ranks",
     ),
     (YOUR, "your you assistant ai model llm agent claude gpt chatgpt copilot cursor gemini"),
     (NEW, "new real true actual secret hidden first main primary only sole top highest foremost"),
@@ -216,64 +233,84 @@ const WORDS: &[(Classes, &str)] = &[
     (BEFORE, "before after with prior during"),
     (
         ANSWER,
-        "answer answers response responses reply replies turn message comment comments summary output report reviews",
+        "answer answers response responses reply replies turn message comment comments summary output report \
+         reviews",
     ),
     (TOOL, "tool tools function functions server servers plugin plugins"),
     (OTHER, "other another others all any every"),
     (IS, "is are was were be been being"),
     (
         BAD,
-        "compromised malicious infected unsafe insecure broken dangerous untrusted hacked poisoned unreliable spying backdoored \
-         leaks",
+        "compromised malicious infected unsafe insecure broken dangerous untrusted hacked poisoned unreliable \
+         spying backdoored leak attacker attackers",
     ),
     (
         ALTER,
-        "change changed changing replace replaced redirect redirected modify modified substitute set swap swapped instead bcc cc add added rewrite",
+        "change changed changing replace replaced redirect redirected modify modified substitute set swap swapped \
+         instead bcc cc add added rewrite",
     ),
     (
         TARGET,
-        "recipient recipients destination receiver payee beneficiary account iban address addresses amount bcc cc number wallet",
+        "recipient recipients destination receiver payee beneficiary account iban address addresses amount bcc cc \
+         number wallet",
     ),
     (
         SEND,
-        "send sending sends forward forwards forwarding upload uploads uploading transmit exfiltrate leak leaks mail mails email \
-         emails post posts posting submit report deliver relay bcc sync share copy copies ship export extract dispatch push beacon exfil sent mailed envoyez envoie enviar envía envíe envia sende senden schicke schicken envie mande invia отправь отправьте book transfer wire",
+        "send sending sends forward forwards forwarding upload uploads uploading transmit exfiltrate leak leaks \
+         mail mails email emails post posts posting submit report deliver relay bcc sync share copy copies ship \
+         export extract dispatch push beacon exfil sent mailed envoyez envoie enviar envía envíe envia sende \
+         senden schicke schicken envie mande invia отправь отправьте book transfer wire",
     ),
     (
         PUT,
-        "put place pass passing include including insert append attach embed add provide providing supply fill paste write give \
-         hand enter encode store use set populate given written supply supplied hand joignez ajoutez incluye incluya füge hänge inclua includi ",
+        "put place pass passing include including insert append attach embed add provide providing supply fill \
+         paste write give hand enter encode store use set populate given written supplied joignez ajoutez incluye \
+         incluya füge hänge inclua includi",
     ),
     (
         REPEAT,
-        "print repeat output quote recite dump copy append include including reveal show display expose leak summarize summarise shown recite",
+        "print repeat output quote recite dump copy append include including reveal show display expose leak \
+         summarize summarise shown",
     ),
     (
         READ,
-        "read reading open opening cat load loading fetch get access accessing retrieve retrieving collect gather extract view look find grab scan obtain list got gotten taken take lisez lire leer lea lies lesen leia ler leggi ouvrez abra öffne dump прочитай прочитайте",
+        "read reading open opening cat load loading fetch get access accessing retrieve retrieving collect gather \
+         extract view look find grab scan obtain list got gotten taken take lisez lire leer lea lies lesen leia \
+         ler leggi ouvrez abra öffne dump прочитай прочитайте",
     ),
     (RUN, "run runs execute executes invoke call calls launch start"),
     (
         KEYS,
-        "credentials credential secrets passwords password passphrase passphrases tokens cookies apikeys keys key token seed \
-         mnemonic login logins oauth jwt pat oauthtoken",
+        "credentials credential secrets passwords password passphrase passphrases tokens cookies apikeys token \
+         seed mnemonic login logins oauth jwt pat oauthtoken bearer otp cvv",
     ),
-    (CHAT, "conversation conversations chat chats transcript transcripts dialogue dialog history"),
+    (CHAT, "conversation conversations chat chats transcript transcripts dialogue dialog history contacts"),
     (
         SINK,
-        "argument arguments parameter parameters field fields input here tool address endpoint webhook author server url domain",
+        "argument arguments parameter parameters field fields input here tool address endpoint webhook author \
+         server url domain",
     ),
     (SILENTLY, "silently invisibly"),
     (
         FURTIVELY,
-        "secretly quietly covertly discreetly stealthily unobtrusively surreptitiously heimlich discrètement secretamente",
+        "secretly quietly covertly discreetly stealthily unobtrusively surreptitiously heimlich discrètement \
+         secretamente",
     ),
     (
         FAIL,
-        "ignore skip drop fail truncate fall succeed overwrite discard apply create return accept clamp convert cap remove replace \
-         degrade proceed exit continue rename merge strip",
+        "ignore skip drop fail truncate fall succeed overwrite discard apply create return accept clamp convert \
+         cap remove replace degrade proceed exit continue rename merge strip",
     ),
     (USE, "use"),
+    (LET, "let allow permit"),
+    (APPLY, "apply hold count bind matter"),
+    (EVEN, "even"),
+    (EXFILTRATE, "exfiltrate exfil"),
+    (OBEYED, "obeyed"),
+    (TERMINAL, "terminal shell console"),
+    (AT_ONCE, "immediately straightaway forthwith"),
+    (ME, "me us"),
+    (NOW_ON, "henceforth"),
     (ABOVE, "above over before beyond than"),
     (WISHES, "wish wants request requests need instruction preference preferences demand demands orders order command"),
     (SECONDARY, "secondary irrelevant unimportant optional second meaningless void"),
@@ -282,7 +319,8 @@ const WORDS: &[(Classes, &str)] = &[
     (LIFTED, "lifted off disabled suspended void gone inactive waived relaxed"),
     (
         GUARD,
-        "sandbox firewall antivirus safeguards protection protections approvals safety guardrails monitoring logging confirmations",
+        "sandbox firewall antivirus safeguards protection protections approvals safety guardrails monitoring \
+         logging confirmations",
     ),
     (ASKED, "asked questioned challenged"),
     (CLAIM, "say answer reply respond claim state insist deny pretend"),
@@ -292,19 +330,21 @@ const WORDS: &[(Classes, &str)] = &[
     (FROM, "from to"),
     (
         KNOW,
-        "know notice learn realize realise suspect aware told informed knowledge noticing knowing awareness discover",
+        "know notice learn realize realise suspect aware told informed knowledge noticing knowing awareness \
+         discover",
     ),
-    (ASK, "ask request seek wait require"),
+    (ASK, "ask request seek wait require check consult confirm"),
     (
         CONSENT,
-        "confirmation permission approval consent confirm approve approved authorized authorised authorization consented agreed allowed permitted",
+        "confirmation permission approval consent confirm approve approved authorized authorised authorization \
+         consented agreed allowed permitted",
     ),
     (ALREADY, "already beforehand previously preapproved preauthorized advance"),
     (IF, "if when once unless until only after whether"),
     (
         REFUSED,
-        "rejected refused denied blocked forbidden excluded ignored disallowed skipped except masked redacted never protected \
-         prohibited refuses rejects blocks excludes",
+        "rejected refused denied blocked forbidden excluded ignored disallowed skipped except masked redacted \
+         never protected prohibited refuses rejects blocks excludes",
     ),
     (FETCH_COMMAND, "curl wget iwr invokewebrequest"),
     (SHELL, "sh bash zsh python python3 node powershell iex osascript perl ruby"),
@@ -316,7 +356,8 @@ const WORDS: &[(Classes, &str)] = &[
     (AGAINST, "regardless despite whatever irrespective"),
     (
         SAYS,
-        "say says said ask asks asked object objects objected decline declines declined refuse refuses disagrees instructs tells wants insists said told request requests write type",
+        "say says said ask asks asked object objects objected decline declines declined refuse refuses disagrees \
+         instructs tells wants insists told request requests write type",
     ),
     (UNBOUND, "jailbreak jailbroken unrestricted uncensored unfiltered dan"),
     (BY_WAY, "to through via into in as with by"),
@@ -343,7 +384,7 @@ const PAIRS: &[(Classes, &str)] = &[
     (ENVIRONMENT, "environment variables"),
     (ENVIRONMENT, "env vars"),
     (ENVIRONMENT, "env variables"),
-    (KEYS, "api key bearer otp cvv pin session"),
+    (KEYS, "api key"),
     (KEYS, "api keys"),
     (KEYS, "private key"),
     (KEYS, "private keys"),
@@ -367,13 +408,23 @@ const PAIRS: &[(Classes, &str)] = &[
     (UNBOUND, "god mode"),
     (ARE_NOW, "are now"),
     (OUT_OF, "out of"),
+    (NOW_ON, "point on"),
+    (NOW_ON, "here on"),
+    (NOW_ON, "going forward"),
+    (KNOW, "find out"),
+    (AT_ONCE, "right away"),
+    (AT_ONCE, "at once"),
+    (KEYS, "connection string"),
+    (KEYS, "encryption key"),
+    (KEYS, "contact list"),
+    (CHAT, "contact list"),
     (NO_NEED, "no need"),
     (NO_NEED, "no reason"),
     (NO_NEED, "not necessary"),
     (NO_NEED, "not needed"),
     (PRETEND, "as if"),
     (PRETEND, "as though"),
-    (TELL, "talk about announce narrate communicate hint flag surface"),
+    (TELL, "talk about"),
     (TELL, "let know"),
 ];
 
@@ -393,15 +444,12 @@ static LEXICON: LazyLock<FxHashMap<&'static str, Classes>> = LazyLock::new(|| {
     all
 });
 
-/// The classes of a word in small letters, or of two with a space between. Endings are taken off where the word itself
-/// is not known.
+/// The classes of a word in small letters and of its stem, or of two words with a space between.
 pub(super) fn classes_of(words: &str) -> Classes {
     let known = |word: &str| LEXICON.get(word).copied();
-    if let Some(classes) = known(words) {
-        return classes;
-    }
+    let whole = known(words).unwrap_or(0);
     if words.contains(' ') {
-        return 0;
+        return whole;
     }
     // "passes", "passed", "passing"; "notes", "noted", "noting"; "putting".
     let stem = |ending: &str| {
@@ -414,7 +462,7 @@ pub(super) fn classes_of(words: &str) -> Classes {
             .or_else(|| if ending == "s" { None } else { known(&format!("{stem}e")) })
             .or_else(|| if ending == "s" { None } else { doubled().and_then(known) })
     };
-    ["s", "es", "ed", "ing"].iter().find_map(|ending| stem(ending)).unwrap_or(0) & !OPENS
+    whole | (["s", "es", "ed", "ing"].iter().find_map(|ending| stem(ending)).unwrap_or(0) & !OPENS)
 }
 
 /// Names of files that hold secrets, and parts of such names.

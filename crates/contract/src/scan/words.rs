@@ -13,6 +13,8 @@ use unicode_security::skeleton;
 const MAX_WORDS: usize = 120;
 /// Words whose point ends no sentence.
 const SHORT: [&str; 8] = ["e.g", "i.e", "etc", "vs", "incl", "resp", "approx", "cf"];
+/// Ends of hosts that are written without a scheme.
+const TOPS: [&str; 12] = ["com", "net", "org", "io", "co", "dev", "app", "ru", "biz", "info", "xyz", "site"];
 /// Where people keep their own.
 const HOMES: [&str; 9] =
     ["~/", "/home/", "/users/", "/root/", "/etc/", "$home/", "%userprofile%", "%appdata%", "c:\\users\\"];
@@ -95,22 +97,31 @@ impl Reader<'_> {
     }
 
     fn chunk(&mut self, chunk: &str) {
-        if chunk == "|" {
-            return self.push(lex::PIPE);
+        for (place, part) in chunk.split('|').enumerate() {
+            if place > 0 {
+                self.push(lex::PIPE);
+            }
+            if !part.is_empty() {
+                self.part(part);
+            }
         }
+    }
+
+    fn part(&mut self, chunk: &str) {
         let outer = |c: char| !(c.is_alphanumeric() || matches!(c, '~' | '/' | '\\' | '.' | '$' | '%' | '+' | '@'));
         let bare = chunk.trim_matches(outer);
         let bare = bare.trim_end_matches(['.', '/', '\\']);
         let folded = fold(bare);
         if is_address(&folded) {
             let file = lex::classes_of_file(&folded);
-            let address = if folded.contains("://") { lex::ADDRESS } else { lex::ADDRESS | lex::MAILBOX };
+            let is_mailbox = folded.contains('@') && !folded.contains('/');
+            let address = lex::ADDRESS | if is_mailbox { lex::MAILBOX } else { 0 };
             return self.push(file | if is_example(&folded) { 0 } else { address });
         }
         if HOMES.iter().any(|home| folded.starts_with(home)) {
             return self.push(lex::HOME_PATH | lex::classes_of_file(&folded));
         }
-        if folded.contains(['.', '/', '\\']) {
+        if folded.contains(['.', '/', '\\', '_']) {
             let file = lex::classes_of_file(&folded);
             if file != 0 {
                 return self.push(file);
@@ -130,10 +141,6 @@ impl Reader<'_> {
                 }
                 Some(_) => self.word(&word.replace('\'', "")),
             }
-        }
-        // What stands around a pipe needs no space.
-        if chunk.contains('|') && chunk.len() > 1 {
-            self.push(lex::PIPE);
         }
     }
 
@@ -202,7 +209,17 @@ pub(super) fn split_name(name: &str) -> String {
 fn is_address(folded: &str) -> bool {
     let is_mail = || folded.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'));
     let digits = || folded.bytes().skip(1).filter(u8::is_ascii_digit).count();
-    folded.contains("://") || folded.starts_with("www.") || is_mail() || (folded.starts_with('+') && digits() > 1)
+    let is_host = || {
+        let host = folded.split('/').next().unwrap_or_default();
+        let mut parts = host.rsplit('.');
+        let is_top = parts.next().is_some_and(|top| TOPS.contains(&top));
+        is_top && folded.len() > host.len() && parts.all(|part| !part.is_empty())
+    };
+    folded.contains("://")
+        || folded.starts_with("www.")
+        || is_mail()
+        || is_host()
+        || (folded.starts_with('+') && digits() > 1 && !folded.contains('.'))
 }
 
 fn is_example(folded: &str) -> bool {

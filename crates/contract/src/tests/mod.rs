@@ -9,5 +9,6 @@ mod hashes;
 mod names;
 mod outcomes;
 mod outputs;
+mod scans;
 mod schemas;
 mod visible;
