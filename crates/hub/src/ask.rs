@@ -5,6 +5,8 @@ use crate::agent::{SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::{ListKind, ToolEntry};
 use crate::record::{About, Record};
+use crate::gate::case::Case;
+use crate::gate::{self, meet::Request};
 use crate::road::{self, Plan};
 use bytes::Bytes;
 use contract::Problem;
@@ -94,33 +96,57 @@ fn call(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, recei
     let Some(tool) = catalog.tool(&name).cloned() else {
         return unknown_tool(seat, ticket, ask, reply, name);
     };
-    let arguments = ask.params.get("arguments");
-    let call = Call { ask, reply, received, tool, arguments };
+    let seat = Rc::clone(seat);
+    gate::meet::meet(Request { seat, ticket, ask, reply, received, tool });
+}
+
+/// A call of a tool on its way to be judged.
+pub(crate) struct Pending {
+    pub seat: Rc<SeatCore>,
+    pub ticket: u64,
+    pub ask: Ask,
+    pub tool: Rc<ToolEntry>,
+    pub received: Instant,
+    /// As they are to be checked; None where there were none.
+    pub arguments: Option<Bytes>,
+    pub to: To,
+}
+
+/// Who gets the answer.
+pub(crate) enum To {
+    /// The one who asked.
+    Reply(Box<dyn Reply>),
+    /// All who wait for a call record.
+    Case(Rc<Case>),
+}
+
+impl To {
+    fn done(self, answer: Answer) {
+        match self {
+            To::Reply(reply) => reply.done(answer),
+            To::Case(case) => case.answer(&answer),
+        }
+    }
+}
+
+/// Checks the arguments against the tool's schema, then goes on to be permitted.
+pub(crate) fn check(call: Pending) {
     let compiled = match call.tool.compiled() {
         Ok(compiled) => compiled,
-        Err(fault) => return checked(seat, ticket, call, Judged::NoSchema(fault)),
+        Err(fault) => return checked(call, Judged::NoSchema(fault)),
     };
     if call.arguments.as_ref().is_none_or(|text| text.len() < LARGE) {
         match judge(call.arguments.as_ref(), &compiled, Effort::QUICK) {
             Judged::Costly => {}
-            judged => return checked(seat, ticket, call, judged),
+            judged => return checked(call, judged),
         }
     }
-    let seat = Rc::clone(seat);
     task::spawn("long argument check", async move {
         let arguments = call.arguments.clone();
         let judging = tokio::task::spawn_blocking(move || judge(arguments.as_ref(), &compiled, Effort::LONG));
         let judged = judging.await.unwrap_or(Judged::Costly);
-        checked(&seat, ticket, call, judged);
+        checked(call, judged);
     });
-}
-
-struct Call {
-    ask: Ask,
-    reply: Box<dyn Reply>,
-    received: Instant,
-    tool: Rc<ToolEntry>,
-    arguments: Option<Bytes>,
 }
 
 /// What the check of arguments came to.
@@ -148,29 +174,12 @@ fn judge(raw: Option<&Bytes>, compiled: &Compiled, effort: Effort) -> Judged {
     }
 }
 
-fn checked(seat: &Rc<SeatCore>, ticket: u64, call: Call, judged: Judged) {
-    let Call { ask, reply, received, tool, arguments } = call;
-    let about = About {
-        item: Some(tool.subject(&seat.core.ledger)),
-        method: store::Method::ToolCall,
-        effect: tool.read.effect,
-    };
-    let mut record = Record::begin(seat, &tool.backend, about, received);
+fn checked(call: Pending, judged: Judged) {
     let (code, message, problems) = match judged {
         Judged::Fit(repaired) => {
-            let received = || arguments.unwrap_or_else(|| Bytes::from_static(b"{}"));
+            let received = || call.arguments.clone().unwrap_or_else(|| Bytes::from_static(b"{}"));
             let arguments = repaired.unwrap_or_else(received);
-            let name = object::quote(&tool.read.tool.name);
-            let params = ask.params.with([("name", name.as_bytes()), ("arguments", &arguments[..])]);
-            record.arguments(arguments);
-            let plan = Plan {
-                backend: Rc::clone(&tool.backend),
-                effect: tool.read.effect,
-                lane: tool.lane.clone(),
-                tool: Some(tool),
-                params,
-            };
-            return road::set_out(seat, ticket, ask, plan, record, reply);
+            return gate::road::permit(call, arguments);
         }
         Judged::Unfit(problems) => {
             (Code::InvalidArguments, "The arguments do not match the tool's schema.".to_owned(), problems)
@@ -180,10 +189,30 @@ fn checked(seat: &Rc<SeatCore>, ticket: u64, call: Call, judged: Judged) {
             (Code::Quarantined, format!("The tool's input schema cannot be used: {fault}."), Vec::new())
         }
     };
-    seat.core.ledger.refused(&record, code);
     let message = format!("{message} Nothing was executed.");
-    let refusal = Refusal::new(code, message.trim_start()).of_call(record.id()).with_details(problems);
-    reply.done(Answer::result(refusal.tool_result(tool.output())));
+    refuse(call, Refusal::new(code, message.trim_start()).with_details(problems));
+}
+
+/// Ends a call that is not sent. A key that it had reserved is free again.
+pub(crate) fn refuse(call: Pending, refusal: Refusal) {
+    let Pending { seat, tool, received, to, .. } = call;
+    let output = tool.output();
+    let id = match &to {
+        To::Reply(_) => {
+            let record = record(&seat, &tool, received);
+            seat.core.ledger.refused(&record, refusal.error);
+            record.id()
+        }
+        To::Case(case) => gate::settle::refused(&seat.core, case, refusal.error),
+    };
+    to.done(Answer::result(refusal.of_call(id).tool_result(output)));
+}
+
+/// Begins the record of a call of a tool.
+pub(crate) fn record(seat: &SeatCore, tool: &ToolEntry, received: Instant) -> Record {
+    let item = Some(tool.subject(&seat.core.ledger));
+    let about = About { item, method: store::Method::ToolCall, effect: tool.read.effect };
+    Record::begin(seat, &tool.backend, about, received)
 }
 
 /// A name that is in no list: perhaps its server has not been listed yet, is disabled, or cannot run.

@@ -1,0 +1,123 @@
+//! The gate on the road of a call: who may, who waits, what ran already. Lives on the relay thread, which makes every
+//! decision atomic; the rules themselves are pure and stand in `policy`, what must outlive the hub in `store`.
+
+pub(crate) mod case;
+pub(crate) mod decide;
+pub(crate) mod hold;
+pub(crate) mod index;
+pub(crate) mod kept;
+pub(crate) mod meet;
+pub(crate) mod settle;
+
+use crate::catalog::ToolEntry;
+use index::Index;
+use policy::{Effect, Facts, Grant, Judgement, Rulebook, Then};
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
+
+/// How long calls wait, and what decides them.
+#[derive(Clone)]
+pub struct Settings {
+    /// The rules.
+    pub rulebook: Rulebook,
+    /// How long a request is held open for a person.
+    pub hold: Duration,
+    /// The same where its client gave a progress token.
+    pub hold_with_progress: Duration,
+    /// How long a waiting call can be decided and an approval redeemed.
+    pub expire: Duration,
+    /// Hosts that were measured to wait longer.
+    pub hosts: BTreeMap<String, Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            rulebook: Rulebook::allow_all(),
+            hold: Duration::from_secs(45),
+            hold_with_progress: Duration::from_secs(45),
+            expire: Duration::from_secs(15 * 60),
+            hosts: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// How long this client's request may be held open.
+    pub(crate) fn hold_of(&self, host: &str, has_progress: bool) -> Duration {
+        let usual = if has_progress { self.hold_with_progress } else { self.hold };
+        self.hosts.get(host).copied().unwrap_or(usual)
+    }
+}
+
+/// The live state of the gate.
+pub(crate) struct Gate {
+    pub(crate) index: Index,
+    settings: RefCell<Settings>,
+    /// Counts changes of the settings, so that what was derived from them is known to be old.
+    age: Cell<u64>,
+    pub(crate) grants: RefCell<Vec<Grant>>,
+    paused: Cell<bool>,
+    /// Whether it is known what became of the calls that were open when the last run ended.
+    settled: Cell<bool>,
+    pub(crate) settling: Notify,
+}
+
+impl Default for Gate {
+    fn default() -> Gate {
+        Gate {
+            index: Index::default(),
+            settings: RefCell::default(),
+            age: Cell::new(0),
+            grants: RefCell::default(),
+            paused: Cell::new(false),
+            settled: Cell::new(true),
+            settling: Notify::new(),
+        }
+    }
+}
+
+impl Gate {
+    /// From now on these hold. Waiting calls are judged by them when they are claimed.
+    pub(crate) fn set(&self, settings: Settings) {
+        *self.settings.borrow_mut() = settings;
+        self.age.set(self.age.get() + 1);
+    }
+    pub(crate) fn settings(&self) -> Ref<'_, Settings> {
+        self.settings.borrow()
+    }
+    pub(crate) fn age(&self) -> u64 {
+        self.age.get()
+    }
+    pub(crate) fn pause(&self, paused: bool) {
+        self.paused.set(paused);
+    }
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused.get()
+    }
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled.get()
+    }
+    pub(crate) fn set_settled(&self, settled: bool) {
+        self.settled.set(settled);
+        self.settling.notify_waiters();
+    }
+
+    /// What the rules say of one call of a tool.
+    pub(crate) fn judge(&self, host: &str, tool: &ToolEntry, arguments: &[u8]) -> Judgement {
+        let settings = self.settings.borrow();
+        let standing = tool.standing(&settings.rulebook, self.age.get());
+        let mut judgement = settings.rulebook.judge(&standing, &Facts { host, arguments });
+        if self.paused.get() && judgement.then == Then::Allow && tool.read.effect != Effect::Read {
+            judgement.pause();
+        }
+        judgement
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    crate::views::millis(SystemTime::now())
+}

@@ -1,0 +1,190 @@
+//! How a case ends: freed, settled, or unknown. A key keeps what its call ended with, for a retry; the hub itself never
+//! repeats a call that may have run.
+
+use super::case::Case;
+use super::index::SettledKey;
+use super::meet::{self, Request};
+use super::now_ms;
+use crate::ask;
+use crate::catalog::ToolEntry;
+use crate::core::Core;
+use crate::operate::{Event as Happening, Refusal as Refused};
+use bytes::Bytes;
+use contract::outcome::{self, Code};
+use contract::{CallId, Hash};
+use frame::{Answer, Era, Rope};
+use policy::{CallState, Effect, Event};
+use std::rc::Rc;
+use store::{CallNumber, CallRecord, Job, Kind, Outcome};
+use upstream::{Failure, task};
+
+/// How long a key that is settled answers a retry (interface.md 4: 24 h at least).
+pub(crate) const KEY_LIFE_MS: u64 = 25 * 60 * 60 * 1000;
+
+/// A call of a case was refused before anything was sent: its key is free.
+pub(crate) fn refused(core: &Core, case: &Case) {
+    let event = if case.state() == CallState::Approved { Event::Forbid } else { Event::Deny };
+    meet::step(case, event);
+    drop_row(core, case);
+}
+
+fn drop_row(core: &Core, case: &Case) {
+    core.gate.index.leave(case);
+    case.under_way.set(false);
+    core.ledger.job(Job::DropCall(case.call()));
+    core.happened(Happening::Approvals);
+}
+
+/// What the road says of the end of a case's run.
+pub(crate) fn ended(core: &Rc<Core>, case: &Rc<Case>, end: &Result<Answer, Failure>, outcome: Outcome) {
+    case.ran();
+    case.under_way.set(false);
+    let was_sent = end.as_ref().err().is_none_or(Failure::was_sent);
+    if !was_sent {
+        return given_back(core, case);
+    }
+    match end {
+        Ok(answer) => settled(core, case, answer, outcome),
+        // A read changes nothing by running twice.
+        Err(_) if case.row().effect == Effect::Read => drop_row(core, case),
+        Err(_) => unknown(core, case),
+    }
+}
+
+/// Surely not sent: the key is free, and an approval can be used again.
+fn given_back(core: &Rc<Core>, case: &Rc<Case>) {
+    let approved = case.row().decided_ms > 0;
+    if !meet::step(case, if approved { Event::GivenBack } else { Event::NotSent }) {
+        return;
+    }
+    if case.state() == CallState::Approved {
+        core.ledger.save_call(case.row().clone());
+        let (core, case) = (Rc::clone(core), Rc::clone(case));
+        task::spawn("hold an approval", async move { super::hold::watch(&core, &case).await });
+    } else {
+        drop_row(core, case);
+    }
+}
+
+fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
+    meet::step(case, Event::End);
+    let row = case.row().clone();
+    if row.key.is_none() {
+        // Its end row in the audit takes the record away.
+        core.gate.index.leave(case);
+        return core.happened(Happening::Approvals);
+    }
+    let ended_ms = now_ms();
+    core.gate.index.settle(case, SettledKey {
+        call: row.call,
+        asked: row.asked.unwrap_or_else(|| Hash::of(b"")),
+        outcome,
+        has_result: true,
+        ended_ms,
+    });
+    let result = Some(packed(answer));
+    core.ledger.job(Job::EndCall { call: row.call, outcome, ended_ms, result });
+}
+
+/// It was sent, and nobody knows whether it ran: a person has to settle it.
+fn unknown(core: &Core, case: &Rc<Case>) {
+    if !meet::step(case, Event::Crash) {
+        return;
+    }
+    case.note(|row| {
+        row.outcome = Outcome::OutcomeUnknown;
+        row.ended_ms = now_ms();
+        row.arguments = None;
+        row.edited = None;
+    });
+    core.ledger.save_call(case.row().clone());
+    core.happened(Happening::Approvals);
+}
+
+/// A person says what became of a call with an unknown outcome.
+pub(crate) async fn settle(core: &Rc<Core>, id: &str, ran: Event, by: &str) -> Result<CallRecord, Refused> {
+    let call = id.parse::<CallId>().ok().map(|id| CallNumber(id.row()));
+    let case = call.and_then(|call| core.gate.index.of_call(call));
+    let missing = || Refused::new("unknown_call", format!("no call `{id}` waits to be settled")).then("callgate call list");
+    let case = case.filter(|case| case.state() == CallState::Unknown && !case.is_deciding.get()).ok_or_else(missing)?;
+    let mut row = case.row().clone();
+    row.state = policy::next(row.state, ran).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
+    row.decided_by = by.to_owned();
+    row.decided_ms = now_ms();
+    let outcome = if row.state == CallState::Settled { Outcome::AlreadyRan } else { Outcome::NotSent };
+    row.outcome = outcome;
+    case.is_deciding.set(true);
+    let note = core.ledger.case_note(&row, Kind::Settled, outcome);
+    let written = core.ledger.put_call(row.clone(), Some(note)).await;
+    case.is_deciding.set(false);
+    written.map_err(|cause| Refused::new("audit_unavailable", format!("it could not be written down: {cause}")))?;
+    case.note(|now| *now = row.clone());
+    match (row.state, row.key, row.asked) {
+        (CallState::Settled, Some(_), Some(asked)) => {
+            let ended_ms = row.decided_ms;
+            core.gate.index.settle(&case, SettledKey { call: row.call, asked, outcome, has_result: false, ended_ms });
+        }
+        _ => drop_row(core, &case),
+    }
+    core.happened(Happening::Approvals);
+    Ok(row)
+}
+
+/// A retry of a settled key gets what the call ended with.
+pub(crate) fn replay(request: Request, settled: SettledKey) {
+    let core = Rc::clone(&request.seat.core);
+    if !settled.has_result {
+        return already_ran(request, &settled);
+    }
+    let reading = core.ledger.result(settled.call);
+    task::spawn("replay a result", async move {
+        let stored = reading.await.and_then(|stored| unpacked(&stored));
+        let Some(answer) = stored else { return already_ran(request, &settled) };
+        let record = ask::record(&request.seat, &request.tool, request.received);
+        core.ledger.replayed(&record, settled.call, settled.outcome);
+        request.reply.done(marked(answer, &request.tool));
+    });
+}
+
+fn already_ran(request: Request, settled: &SettledKey) {
+    let at = contract::outcome::moment(settled.ended_ms);
+    let message = format!(
+        "A call with this key ran already (call {}, ended {at}); its result is no longer kept. It is not run again; \
+         running it again needs a new key.",
+        CallId::new(settled.call.0)
+    );
+    meet::refuse(request, Code::AlreadyRan, &message);
+}
+
+/// The result with the mark of a replay; an error says that running again needs a new key (rules.md 4).
+fn marked(answer: Answer, tool: &ToolEntry) -> Answer {
+    match answer {
+        Answer::Result { era, body } => {
+            Answer::Result { era, body: Bytes::from(outcome::replayed(&body.join(), tool.output())).into() }
+        }
+        error @ Answer::Error(_) => error,
+    }
+}
+
+/// An answer as it is stored: its form in one byte, then its text.
+fn packed(answer: &Answer) -> Bytes {
+    let (form, text) = match answer {
+        Answer::Result { era: Era::Legacy, body } => (b'L', body.join()),
+        Answer::Result { era: Era::Modern, body } => (b'M', body.join()),
+        Answer::Error(error) => (b'E', error.join()),
+    };
+    let mut out = Vec::with_capacity(text.len() + 1);
+    out.push(form);
+    out.extend_from_slice(&text);
+    out.into()
+}
+
+fn unpacked(stored: &Bytes) -> Option<Answer> {
+    let (form, body) = (*stored.first()?, Rope::from(stored.slice(1..)));
+    Some(match form {
+        b'L' => Answer::Result { era: Era::Legacy, body },
+        b'M' => Answer::Result { era: Era::Modern, body },
+        b'E' => Answer::Error(body),
+        _ => return None,
+    })
+}
