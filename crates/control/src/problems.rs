@@ -49,16 +49,17 @@ impl IntoResponse for Failure {
 /// The HTTP status is only a hint for people with a network tool: programs read the code.
 fn status(code: &str) -> StatusCode {
     match code {
-        "wrong_door" => StatusCode::FORBIDDEN,
-        "unknown_operation" | "unknown_path" | "unknown_server" | "unknown_tool" | "unknown_token" | "no_log" => {
-            StatusCode::NOT_FOUND
-        }
+        "wrong_door" | "pin_required" | "pin_wrong" | "pin_locked" | "not_a_person" => StatusCode::FORBIDDEN,
+        "unknown_operation" | "unknown_path" | "unknown_server" | "unknown_tool" | "unknown_token"
+        | "unknown_approval" | "unknown_call" | "no_log" => StatusCode::NOT_FOUND,
         "wrong_method" => StatusCode::METHOD_NOT_ALLOWED,
-        "server_exists" | "token_exists" | "ambiguous_tool" | "server_disabled" | "cannot_edit" => StatusCode::CONFLICT,
-        "bad_config" => StatusCode::UNPROCESSABLE_ENTITY,
+        "server_exists" | "token_exists" | "ambiguous_tool" | "server_disabled" | "cannot_edit" | "digest_changed"
+        | "hash_changed" | "approval_expired" | "not_unknown" | "scope_too_wide" => StatusCode::CONFLICT,
+        "bad_config" | "invalid_arguments" => StatusCode::UNPROCESSABLE_ENTITY,
         "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "wrong_content_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "hub_stopping" => StatusCode::SERVICE_UNAVAILABLE,
+        "hub_stopping" | "audit_unavailable" => StatusCode::SERVICE_UNAVAILABLE,
+        "not_offered" => StatusCode::NOT_IMPLEMENTED,
         "timeout" => StatusCode::GATEWAY_TIMEOUT,
         "io" | "internal" => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::BAD_REQUEST,

@@ -5,7 +5,7 @@ use hub::operate::{
 };
 use operator::words::{
     Attached, CallOutcome, CallResult, ConfigChange, Event, Raw, Relay, Server, ServerDetail, ServerState, Status,
-    Tool, ToolDetail, Transport,
+    Tool, ToolDetail, Transport, Waiting,
 };
 
 use serde::Deserialize;
@@ -22,6 +22,7 @@ pub fn status(view: hub::operate::Status) -> Status {
         hosts: view.clients.into_iter().map(attached).collect(),
         audit: view.audit,
         relay: Relay { slow: view.slow.turns, longest_us: view.slow.longest_us, longest: view.slow.longest },
+        waiting: Waiting::default(),
     }
 }
 

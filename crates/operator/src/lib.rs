@@ -10,4 +10,4 @@ pub mod words;
 pub use client::{Client, ClientError};
 pub use contract::visible;
 pub use operations::{Mark, Name, Operation, Shape, op};
-pub use problem::Problem;
+pub use problem::{Problem, code};

@@ -147,6 +147,44 @@ operations! {
     ConfigCheck: "config.check", Read, 10 s, Nothing => Document<ConfigReport>;
     /// Where the config and the state are.
     ConfigPath: "config.path", Read, 10 s, Nothing => Document<ConfigPaths>;
+    /// Calls that wait for a person.
+    ApprovalList: "approval.list", Read, 10 s, ApprovalFilter => Document<ApprovalList>;
+    /// One of them with everything that a decision is about.
+    ApprovalShow: "approval.show", Read, 10 s, ApprovalId => Document<ApprovalDetail>;
+    /// Lets a call run, exactly as shown or with other arguments.
+    ApprovalApprove: "approval.approve", Person, 30 s, Approve => Document<Decided>;
+    /// Refuses a call.
+    ApprovalDeny: "approval.deny", Person, 30 s, Deny => Document<Decided>;
+    /// Sets, changes or removes the PIN that decisions need.
+    ApprovalPin: "approval.pin", Person, 30 s, PinChange => Document<PinStatus>;
+    /// Calls that the hub keeps a record of, unknown ones first.
+    CallList: "call.list", Read, 10 s, CallFilter => Document<CallList>;
+    /// Says whether an unknown call ran.
+    CallSettle: "call.settle", Person, 30 s, CallSettle => Document<CallSettled>;
+    /// Holds all risky calls from now on.
+    Pause: "pause", Act, 10 s, Nothing => Document<PauseState>;
+    /// Ends that hold.
+    Resume: "resume", Person, 30 s, Resume => Document<PauseState>;
+    /// What is new or changed against what was approved.
+    CatalogDiff: "catalog.diff", Read, 30 s, CatalogFilter => Document<CatalogDiff>;
+    /// Approves exactly what was reviewed.
+    CatalogApprove: "catalog.approve", Person, 30 s, CatalogApprove => Document<CatalogApproved>;
+    /// The policy, and what is wrong with it.
+    PolicyCheck: "policy.check", Read, 30 s, Nothing => Document<PolicyReport>;
+    /// What happens to a call, and which rule decides; nothing is called.
+    PolicyExplain: "policy.explain", Read, 30 s, PolicyAsk => Document<PolicyExplained>;
+    /// A page of the log, the latest first.
+    AuditList: "audit.list", Read, 60 s, AuditQuery => Document<AuditPage>;
+    /// What the log has of one call.
+    AuditShow: "audit.show", Read, 60 s, AuditCall => Document<AuditTrail>;
+    /// The log as it grows.
+    AuditTail: "audit.tail", Read, 10 s, AuditTail => Lines<AuditRow>;
+    /// Checks that the log is whole.
+    AuditVerify: "audit.verify", Read, 600 s, Nothing => Document<AuditReport>;
+    /// Accepts a log that no longer reaches its anchor, such as a restored backup.
+    AuditAccept: "audit.accept", Person, 600 s, AuditAccept => Document<AuditAccepted>;
+    /// The rows, oldest first.
+    AuditExport: "audit.export", Read, 60 s, AuditExport => Lines<AuditRow>;
 }
 
 #[cfg(test)]
@@ -156,7 +194,7 @@ mod tests {
 
     #[test]
     fn names_are_verb_paths_and_found_again() {
-        assert_eq!(Name::ALL.len(), 21);
+        assert_eq!(Name::ALL.len(), 40);
         for &name in Name::ALL {
             assert_eq!(Name::parse(name.as_str()), Some(name));
             assert!(name.as_str().bytes().all(|b| b.is_ascii_lowercase() || b == b'.'), "{}", name.as_str());
@@ -183,9 +221,33 @@ mod tests {
                 "token.list",
                 "logs",
                 "config.check",
-                "config.path"
+                "config.path",
+                "approval.list",
+                "approval.show",
+                "call.list",
+                "catalog.diff",
+                "policy.check",
+                "policy.explain",
+                "audit.list",
+                "audit.show",
+                "audit.tail",
+                "audit.verify",
+                "audit.export"
             ]
         );
-        assert_eq!(marked(Mark::Person), ["token.add", "token.remove"]);
+        assert_eq!(
+            marked(Mark::Person),
+            [
+                "token.add",
+                "token.remove",
+                "approval.approve",
+                "approval.deny",
+                "approval.pin",
+                "call.settle",
+                "resume",
+                "catalog.approve",
+                "audit.accept"
+            ]
+        );
     }
 }

@@ -2,6 +2,8 @@
 
 mod effect;
 mod permit;
+mod words;
 
 pub use effect::{Effect, Hints};
 pub use permit::{Permit, Request, Verdict, decide};
+pub use words::{CallState, Grant, Scope, Tier};

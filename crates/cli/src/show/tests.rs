@@ -154,6 +154,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         hosts: vec![host],
         audit: HOSTILE.into(),
         relay: Relay { slow: 1, longest_us: 1, longest: Some(HOSTILE.into()) },
+        waiting: Waiting::default(),
     };
     let problem = ConfigProblem {
         file: HOSTILE.into(),
@@ -204,6 +205,7 @@ fn the_status_of_a_quiet_hub() {
         hosts: vec![],
         audit: "ok".into(),
         relay: Relay::default(),
+        waiting: Waiting::default(),
     };
     let expect = "\
 ● callgate 0.1.0 up 10 min · pid 4711

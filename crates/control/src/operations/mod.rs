@@ -18,7 +18,7 @@ use bytes::Bytes;
 use hub::operate::ServerAction;
 use operator::operations::{Document, Operation};
 use operator::words::{ServerList, Stopping as Ending};
-use operator::{Name, op};
+use operator::{Name, code, op};
 
 /// Does the operation with the body of its request.
 pub async fn run(name: Name, body: Bytes, shared: Shared) -> Outcome<Response> {
@@ -96,7 +96,31 @@ pub async fn run(name: Name, body: Bytes, shared: Shared) -> Outcome<Response> {
             nothing::<op::ConfigPath>(&body)?;
             document::<op::ConfigPath>(config_paths(&parts.places))
         }
+        Name::ApprovalList
+        | Name::ApprovalShow
+        | Name::ApprovalApprove
+        | Name::ApprovalDeny
+        | Name::ApprovalPin
+        | Name::CallList
+        | Name::CallSettle
+        | Name::Pause
+        | Name::Resume
+        | Name::CatalogDiff
+        | Name::CatalogApprove
+        | Name::PolicyCheck
+        | Name::PolicyExplain
+        | Name::AuditList
+        | Name::AuditShow
+        | Name::AuditTail
+        | Name::AuditVerify
+        | Name::AuditAccept
+        | Name::AuditExport => Err(not_offered(name)),
     }
+}
+
+/// What this hub has a name for and no answer yet.
+fn not_offered(name: Name) -> Failure {
+    Failure::new(code::NOT_OFFERED, format!("this hub does not offer {} yet", name.as_str())).next("callgate --version")
 }
 
 fn input<O: Operation>(body: &[u8]) -> Outcome<O::Input> {

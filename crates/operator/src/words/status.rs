@@ -33,6 +33,22 @@ pub struct Status {
     /// What the watchdog over the hub's main thread has seen. An older hub does not say.
     #[serde(default)]
     pub relay: Relay,
+    /// What waits for a person. An older hub does not say.
+    #[serde(default)]
+    pub waiting: Waiting,
+}
+
+/// What waits for a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Waiting {
+    /// Calls to be decided.
+    pub approvals: u32,
+    /// Calls that may have run or not, to be settled.
+    pub unknown: u32,
+    /// Definitions to be reviewed.
+    pub definitions: u32,
+    /// Since when all risky calls are held; None: they are not.
+    pub paused_since_ms: Option<u64>,
 }
 
 /// Turns that kept the hub's main thread for too long, and so everybody who is attached.

@@ -1,0 +1,158 @@
+//! Calls that wait for a person.
+
+use super::{Decision, Effect, PinState, Scope, Tier};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// How an approval stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalState {
+    /// Nobody has decided.
+    Waiting,
+    /// Approved, and not run yet: its client has to call again.
+    Approved,
+    /// Approved and under way.
+    Running,
+    /// Approved and answered.
+    Done,
+    /// Refused by a person.
+    Denied,
+    /// Nobody decided in time, or nobody called again.
+    Expired,
+    /// It ran or not: nobody knows; a person settles it.
+    Unknown,
+}
+
+impl ApprovalState {
+    /// All of them.
+    pub const ALL: [ApprovalState; 7] = [
+        ApprovalState::Waiting,
+        ApprovalState::Approved,
+        ApprovalState::Running,
+        ApprovalState::Done,
+        ApprovalState::Denied,
+        ApprovalState::Expired,
+        ApprovalState::Unknown,
+    ];
+    /// Its word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ApprovalState::Waiting => "waiting",
+            ApprovalState::Approved => "approved",
+            ApprovalState::Running => "running",
+            ApprovalState::Done => "done",
+            ApprovalState::Denied => "denied",
+            ApprovalState::Expired => "expired",
+            ApprovalState::Unknown => "unknown",
+        }
+    }
+}
+
+/// Which approvals; an absent field is no condition.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalFilter {
+    /// Those of one server only.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub server: Option<String>,
+    /// Those of one client only.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub client: Option<String>,
+}
+
+/// One call that waits, at a glance. Identical calls that wait are one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Approval {
+    /// Its id, as the agent was told it.
+    pub id: String,
+    /// The call that began it.
+    pub call: String,
+    /// How it stands.
+    pub state: ApprovalState,
+    /// Who asks.
+    pub client: String,
+    /// Whether the client's name is only its own word.
+    pub unverified: bool,
+    /// Key of the server, as the person named it.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub tool: String,
+    /// Name of the tool in the aggregate.
+    pub name: String,
+    /// What it may do to the world.
+    #[ts(type = "\"read\" | \"write\" | \"destructive\"")]
+    pub effect: Effect,
+    /// How often this tool asks.
+    pub tier: Tier,
+    /// Name of the rule that asks; None: the tier does.
+    pub rule: Option<String>,
+    /// Why it asks, in a sentence.
+    pub why: String,
+    /// The most that an approval of it may be remembered for.
+    pub most: Scope,
+    /// When it was asked.
+    pub asked_ms: u64,
+    /// When it expires, undecided or not called again.
+    pub expires_ms: u64,
+    /// Identical calls that wait for the same decision, this one among them; 0 where nobody waits any more.
+    pub waiters: u32,
+    /// Beginning of the arguments as JSON text, at most 400 characters.
+    pub preview: String,
+    /// Bytes of the arguments.
+    pub arguments_bytes: u64,
+    /// `sha256:` and hex over the arguments that a decision is about.
+    pub digest: String,
+    /// `sha256:` and hex over the tool's definition.
+    pub definition_hash: Option<String>,
+    /// How that definition stands against what was approved.
+    pub definition: PinState,
+    /// How often this tool asked this person before.
+    pub asked_before: u32,
+    /// How often that was denied.
+    pub denied_before: u32,
+    /// Whether a person has changed the arguments.
+    pub edited: bool,
+    /// Why it waits once more although it was approved: today's rules are stricter.
+    pub again: Option<String>,
+}
+
+/// The queue, longest waiting first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ApprovalList {
+    /// Those that wait, then those that are approved and not called again yet.
+    pub approvals: Vec<Approval>,
+    /// Whether decisions need the PIN.
+    pub pin_set: bool,
+    /// Since when all risky calls are held; None: they are not.
+    pub paused_since_ms: Option<u64>,
+}
+
+/// Names one approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalId {
+    /// Its id, or the id of its call.
+    pub id: String,
+}
+
+/// One approval with everything that a decision is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ApprovalDetail {
+    /// At a glance.
+    pub approval: Approval,
+    /// The arguments as JSON text: the very bytes that would be sent.
+    pub arguments: String,
+    /// What the client asked for, as JSON text, where a person has changed it since.
+    pub original: Option<String>,
+    /// Description of the tool as the server sent it.
+    pub description: Option<String>,
+    /// Input schema of the tool as JSON text.
+    pub schema: Option<String>,
+    /// What changed in the definition since it was approved, in sentences.
+    pub changes: Vec<String>,
+    /// The decision, once there is one.
+    pub decision: Option<Decision>,
+}
