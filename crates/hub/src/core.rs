@@ -3,6 +3,7 @@
 use crate::agent::{AgentHandle, Description, Notice, SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::{Catalog, ListKind};
+use crate::gate::Gate;
 use crate::operate::Event;
 use crate::record::Audit;
 use crate::views;
@@ -22,6 +23,7 @@ const GATHER: Duration = Duration::from_millis(20);
 /// The hub.
 pub struct Core {
     pub(crate) ledger: Rc<Audit>,
+    pub(crate) gate: Gate,
     pub(crate) events: broadcast::Sender<Event>,
     backends: RefCell<Vec<Rc<Backend>>>,
     profiles: RefCell<FxHashMap<Rc<str>, GlobSet>>,
@@ -39,6 +41,7 @@ impl Core {
     pub fn new(ledger: Rc<Audit>, events: broadcast::Sender<Event>) -> Rc<Core> {
         let core = Rc::new(Core {
             ledger,
+            gate: Gate::default(),
             events,
             backends: RefCell::default(),
             profiles: RefCell::default(),
@@ -141,6 +144,11 @@ impl Core {
             .filter_map(|backend| Some((Rc::clone(backend.key()), backend.server()?.listing()?)))
             .collect();
         views::describe(view, &listings, self.version)
+    }
+
+    /// Tells the person's door; without a listener there is nobody to tell.
+    pub(crate) fn happened(&self, event: Event) {
+        let _ = self.events.send(event);
     }
 
     pub(crate) fn catalog_changed(&self) {

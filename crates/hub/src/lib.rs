@@ -7,6 +7,7 @@ pub mod backend;
 pub mod catalog;
 pub mod config;
 pub mod core;
+pub mod gate;
 mod lanes;
 pub mod operate;
 pub mod prepared;

@@ -93,9 +93,6 @@ impl Case {
         let row = self.row.borrow();
         row.edited.clone().or_else(|| row.arguments.clone())
     }
-    pub(crate) fn is_edited(&self) -> bool {
-        self.row.borrow().edited.is_some()
-    }
     pub(crate) fn key(&self) -> Option<Hash> {
         self.row.borrow().key
     }
@@ -130,12 +127,19 @@ impl Case {
     pub(crate) fn each(&self, mut visit: impl FnMut(&mut Asker)) {
         self.askers.borrow_mut().iter_mut().for_each(&mut visit);
     }
-    /// An asker has lost interest: its place goes, the case stays.
-    pub(crate) fn detach(&self, seat: &SeatCore, ticket: u64) -> bool {
+    /// An asker has lost interest: its place goes, the case stays. What was not sent yet for nobody else is not sent.
+    pub(crate) fn detach(&self, seat: &SeatCore, ticket: u64) {
         let is_it = |asker: &Asker| asker.ticket == ticket && std::ptr::eq(asker.seat.as_ptr(), seat);
         let gone: Vec<Asker> = self.askers.borrow_mut().extract_if(.., |asker| is_it(asker)).collect();
+        drop(gone);
         self.news.notify_one();
-        !gone.is_empty()
+        if let (0, Some(run)) = (self.waiters(), self.run()) {
+            run.withdraw();
+        }
+    }
+    /// What was said of it when it was last judged.
+    pub(crate) fn judged(&self, judgement: &Judgement) {
+        *self.judgement.borrow_mut() = Some(judgement.clone());
     }
 
     pub(crate) fn runs(&self, run: &Rc<Run>) {

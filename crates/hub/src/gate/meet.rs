@@ -63,7 +63,7 @@ pub(crate) fn meet(request: Request) {
 }
 
 /// Without a case: the usual road.
-fn go_on(request: Request) {
+pub(crate) fn go_on(request: Request) {
     let Request { seat, ticket, ask, reply, received, tool } = request;
     let arguments = ask.params.get("arguments");
     ask::check(Pending { seat, ticket, ask, tool, received, arguments, to: To::Reply(reply) });

@@ -6,11 +6,14 @@ pub(crate) mod decide;
 pub(crate) mod hold;
 pub(crate) mod index;
 pub(crate) mod kept;
+pub(crate) mod lost;
 pub(crate) mod meet;
+pub(crate) mod road;
 pub(crate) mod settle;
 
 use crate::catalog::ToolEntry;
 use index::Index;
+use lost::LostResults;
 use policy::{Effect, Facts, Grant, Judgement, Rulebook, Then};
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::BTreeMap;
@@ -59,6 +62,7 @@ pub(crate) struct Gate {
     /// Counts changes of the settings, so that what was derived from them is known to be old.
     age: Cell<u64>,
     pub(crate) grants: RefCell<Vec<Grant>>,
+    pub(crate) lost: LostResults,
     paused: Cell<bool>,
     /// Whether it is known what became of the calls that were open when the last run ended.
     settled: Cell<bool>,
@@ -72,6 +76,7 @@ impl Default for Gate {
             settings: RefCell::default(),
             age: Cell::new(0),
             grants: RefCell::default(),
+            lost: LostResults::default(),
             paused: Cell::new(false),
             settled: Cell::new(true),
             settling: Notify::new(),

@@ -3,6 +3,7 @@
 
 use super::case::Case;
 use super::index::SettledKey;
+use super::lost::End;
 use super::meet::{self, Request};
 use super::now_ms;
 use crate::ask;
@@ -16,6 +17,7 @@ use frame::{Answer, Era, Rope};
 use policy::{CallState, Effect, Event};
 use std::rc::Rc;
 use store::{CallNumber, CallRecord, Job, Kind, Outcome};
+use tokio::time::{Instant, timeout_at};
 use upstream::{Failure, task};
 
 /// How long a key that is settled answers a retry (interface.md 4: 24 h at least).
@@ -187,4 +189,47 @@ fn unpacked(stored: &Bytes) -> Option<Answer> {
         b'E' => Answer::Error(body),
         _ => return None,
     })
+}
+
+/// An identical call of one whose reply was lost is answered by that one's result (rules.md 22).
+pub(crate) fn recall(request: Request, asked: Hash) {
+    let core = Rc::clone(&request.seat.core);
+    let (client, server) = (&*request.seat.identity.name, &**request.tool.backend.key());
+    let found = core.gate.lost.find(client, server, &request.tool.read.tool.name, asked);
+    let is_gone = |session: &str| !core.seats().iter().any(|seat| *seat.identity.session == *session);
+    let found = found.filter(|lost| *lost.session == *request.seat.identity.session || is_gone(&lost.session));
+    let Some(lost) = found else { return meet::go_on(request) };
+    let patience = core.gate.settings().hold;
+    task::spawn("wait for a lost result", async move {
+        let deadline = Instant::now() + patience;
+        let end = loop {
+            let ended = lost.end.notified();
+            match lost.state() {
+                End::Open => {}
+                end => break end,
+            }
+            if timeout_at(deadline, ended).await.is_err() {
+                break lost.state();
+            }
+        };
+        core.gate.lost.forget(&lost);
+        if let End::Answered(answer) = end {
+            let record = ask::record(&request.seat, &request.tool, request.received);
+            core.ledger.replayed(&record, lost.call, Outcome::Ok);
+            return request.reply.done(found_again(answer, &request.tool, lost.ended_ms));
+        }
+        let message = "An identical call was sent before and its client stopped waiting for it; whether it ran is not \
+                       known. It was not run again. Check first; calling once more runs it again.";
+        meet::refuse(request, Code::OutcomeUnknown, message);
+    });
+}
+
+fn found_again(answer: Answer, tool: &ToolEntry, at_ms: u64) -> Answer {
+    match answer {
+        Answer::Result { era, body } => {
+            let body = outcome::found_again(&body.join(), tool.output(), at_ms);
+            Answer::Result { era, body: Bytes::from(body).into() }
+        }
+        error @ Answer::Error(_) => error,
+    }
 }
