@@ -2,7 +2,7 @@
 //! allows it (rules.md 8). What is right is never written anew: a repair replaces its own bytes and no others.
 
 use crate::hash::{self, Hash};
-use crate::instance::Seen;
+use crate::judge::{self, Judged};
 use crate::problem::{self, Problem};
 use crate::schema::Compiled;
 use crate::tree::{Kind, TextFault, Tree, Value};
@@ -13,24 +13,7 @@ use std::ops::Range;
 
 /// How often what a repair has brought to light is repaired again.
 const MAX_ROUNDS: usize = 3;
-/// Most levels of arguments times subschemas in a chain: what keeps a check within a megabyte of stack.
-const MAX_STACK: usize = 384;
-
-/// How many steps a check may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort(u64);
-
-impl Effort {
-    /// For a thread that must not be held: about a millisecond at most, 64 KiB of ordinary arguments.
-    pub const QUICK: Effort = Effort(20_000);
-    /// For the blocking pool: about half a second at most.
-    pub const LONG: Effort = Effort(4_000_000);
-
-    /// For finding out what is wrong, where a step costs some twenty times as much as for finding out that it is.
-    const fn of_errors(self) -> u64 {
-        self.0 / 20
-    }
-}
+pub use crate::judge::Effort;
 
 /// A repair that was made, for the audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,44 +134,24 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// [`Unfit`]; what was repaired by then stays repaired.
     pub fn check(&mut self, schema: &Compiled, effort: Effort) -> Result<(), Unfit> {
-        if let Some(number) = self.tree.endless_number() {
-            let path = self.tree.pointer(number);
-            return Err(Unfit::Invalid(vec![Problem::new(path, "is a number beyond all that can be handled")]));
-        }
-        if self.tree.depth().saturating_mul(schema.chain) > MAX_STACK {
-            return Err(Unfit::Costly);
-        }
         for round in 0..=MAX_ROUNDS {
-            let edits = match self.verdict(schema, effort)? {
-                Verdict::Valid => return Ok(()),
-                Verdict::Invalid { edits, .. } if !edits.is_empty() && round < MAX_ROUNDS => edits,
-                Verdict::Invalid { problems, .. } => return Err(Unfit::Invalid(problems)),
+            let root = self.tree.root();
+            let edits: Vec<Edit> = match judge::judge(root, schema, effort) {
+                Judged::Fits => return Ok(()),
+                Judged::Costly => return Err(Unfit::Costly),
+                Judged::Wrong(problem) => return Err(Unfit::Invalid(vec![problem])),
+                Judged::Breaks(errors) => {
+                    let repairs = if round < MAX_ROUNDS { &errors[..] } else { &[] };
+                    let edits: Vec<Edit> = repairs.iter().filter_map(|error| Edit::of(error, root)).collect();
+                    if edits.is_empty() {
+                        return Err(Unfit::Invalid(problem::describe(&errors, root, schema)));
+                    }
+                    edits
+                }
             };
             self.replace(edits)?;
         }
         Err(Unfit::Costly)
-    }
-
-    fn verdict(&self, schema: &Compiled, effort: Effort) -> Result<Verdict, Unfit> {
-        let fuel = &self.tree.fuel;
-        fuel.fill(effort.0, schema.prices);
-        let root = Seen::Value(self.tree.root());
-        let is_valid = schema.validator.is_valid(root);
-        // Without fuel everything looks empty: what was found then is not true.
-        if fuel.is_out() {
-            return Err(Unfit::Costly);
-        }
-        if is_valid {
-            return Ok(Verdict::Valid);
-        }
-        fuel.fill(effort.of_errors(), schema.prices);
-        let errors: Vec<ValidationError<'_>> = schema.validator.iter_errors(root).collect();
-        if fuel.is_out() {
-            let vague = "breaks the schema in more ways than can be told";
-            return Err(if effort == Effort::LONG { Unfit::whole(vague) } else { Unfit::Costly });
-        }
-        let edits = errors.iter().filter_map(|error| Edit::of(error, &self.tree)).collect();
-        Ok(Verdict::Invalid { edits, problems: problem::describe(&errors, &self.tree, schema) })
     }
 
     fn replace(&mut self, mut edits: Vec<Edit>) -> Result<(), Unfit> {
@@ -210,11 +173,6 @@ impl<'a> Arguments<'a> {
     }
 }
 
-enum Verdict {
-    Valid,
-    Invalid { edits: Vec<Edit>, problems: Vec<Problem> },
-}
-
 /// A string to be replaced by the JSON text that it holds.
 struct Edit {
     path: String,
@@ -223,13 +181,13 @@ struct Edit {
 }
 
 impl Edit {
-    fn of(error: &ValidationError<'_>, tree: &Tree<'_>) -> Option<Edit> {
+    fn of(error: &ValidationError<'_>, root: Value<'_>) -> Option<Edit> {
         let path = error.instance_path().as_str();
         let mut wanted = Vec::new();
         if !only_types(error, path, &mut wanted) || wanted.contains(&Kind::String) {
             return None;
         }
-        let value: Value<'_> = tree.at_pointer(path)?;
+        let value = root.at_pointer(path)?;
         let text = value.string()?.trim().to_owned();
         let kind = Tree::of(Cow::Borrowed(&text)).ok()?.root().kind();
         let fits = matches!(kind, Kind::Array | Kind::Object) && wanted.contains(&kind);

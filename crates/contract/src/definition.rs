@@ -11,6 +11,11 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// Longest URI, URI template or prompt name in bytes.
 const MAX_NAME: usize = 2048;
 
+/// Formats of URLs.
+const URL_FORMATS: [&str; 6] = ["uri", "url", "iri", "uri-reference", "iri-reference", "uri-template"];
+/// Words in names of arguments that hold URLs.
+const URL_WORDS: [&str; 8] = ["url", "urls", "uri", "uris", "href", "link", "webhook", "endpoint"];
+
 /// Why an entry is left out of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionFault {
@@ -76,12 +81,16 @@ pub struct Tool {
     pub description: Option<Box<str>>,
     /// What it says of its effects.
     pub hints: Hints,
+    /// Where the value of `annotations` lies, for rules that ask for more than the hints.
+    pub annotations: Option<Range<usize>>,
     /// Where the value of `inputSchema` lies.
     pub input_schema: Range<usize>,
     /// Where the value of `outputSchema` lies.
     pub output_schema: Option<Range<usize>>,
     /// Names of the arguments: the keys of `inputSchema.properties`.
     pub parameters: Box<[Box<str>]>,
+    /// Whether some argument, at any depth, is a URL by its name or its `format`.
+    pub takes_url: bool,
     /// Who it is meant for.
     pub visibility: Visibility,
     /// Members that are `null` though the protocol wants them absent; some clients refuse a whole list for one.
@@ -122,9 +131,11 @@ impl Tool {
             title: title.or(inner_title),
             description: text(root, "description", "description")?,
             hints: annotations.map(hints).transpose()?.unwrap_or_default(),
+            annotations: annotations.map(Value::span),
             input_schema: input.span(),
             output_schema: output.map(Value::span),
             parameters: properties.map(keys).unwrap_or_default(),
+            takes_url: takes_url(input),
             visibility: visibility(root),
             nulls: nulls(root),
             schema_hash: hash::of_schemas(root),
@@ -253,6 +264,48 @@ fn is_text(value: Value<'_>, text: &str) -> bool {
 
 fn keys(object: Value<'_>) -> Box<[Box<str>]> {
     object.members().filter_map(|(key, _)| Some(key.string()?.into_owned().into())).collect()
+}
+
+/// Whether a schema names an argument that is a URL, or gives one such a format.
+fn takes_url(schema: Value<'_>) -> bool {
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        for (key, inner) in value.members() {
+            let key = key.string().unwrap_or_default();
+            let is_url = match &*key {
+                "format" => inner.string().is_some_and(|format| URL_FORMATS.contains(&&*format)),
+                "properties" => inner.members().any(|(name, _)| speaks_of_url(&name.string().unwrap_or_default())),
+                _ => false,
+            };
+            if is_url {
+                return true;
+            }
+            open.push(inner);
+        }
+        open.extend(value.elements());
+    }
+    false
+}
+
+/// Whether one of the words of a name in snake, kebab or camel case is one for URLs.
+fn speaks_of_url(name: &str) -> bool {
+    let mut word = String::new();
+    let mut before = ' ';
+    // A last separator ends the last word.
+    for c in name.chars().chain(['_']) {
+        let begins = c.is_uppercase() && !before.is_uppercase();
+        if (begins || !c.is_alphabetic()) && !word.is_empty() {
+            if URL_WORDS.contains(&&*word) {
+                return true;
+            }
+            word.clear();
+        }
+        if c.is_alphabetic() {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    false
 }
 
 fn nulls(root: Value<'_>) -> Box<[Box<str>]> {

@@ -29,6 +29,8 @@ pub enum FindingKind {
     },
     /// Letters of several scripts in one name (UTS 39).
     MixedScripts,
+    /// No text that everybody reads in the same way.
+    Unreadable(TextFault),
     /// Looks like another server's key: the same letters in another case, or letters that are drawn alike.
     LooksLike(String),
 }
@@ -41,6 +43,7 @@ impl Finding {
             FindingKind::Hidden { kind, count: 1 } => format!("{place} has a {}", kind.as_str()),
             FindingKind::Hidden { kind, count } => format!("{place} has {count} hidden characters: {}", kind.as_str()),
             FindingKind::MixedScripts => format!("{place} mixes letters of several scripts: {}", spelled(&self.place)),
+            FindingKind::Unreadable(fault) => format!("it can't be read: {fault}"),
             FindingKind::LooksLike(other) => {
                 let other = visible::escape(other);
                 format!("{place} looks like {other}, but is spelled {}", spelled(&self.place))

@@ -1,17 +1,21 @@
 //! What a tool promises: canonical JSON, hashes, definitions, names, argument checks, error codes.
 //! Pure: no async, clock, files or network; nothing here knows a server, a host or the SDK.
 
+pub mod answer;
 pub mod arguments;
 mod canonical;
+pub mod change;
 pub mod definition;
 pub mod finding;
 mod fuel;
 pub mod hash;
 pub mod ids;
 mod instance;
+mod judge;
 pub mod names;
 pub mod outcome;
 mod problem;
+pub mod scan;
 pub mod schema;
 mod tree;
 pub mod visible;

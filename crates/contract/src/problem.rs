@@ -2,7 +2,7 @@
 //! what comes nearest. Speaks of the schema only, never shows a value that was given.
 
 use crate::schema::Compiled;
-use crate::tree::{Kind, Tree, push_segment};
+use crate::tree::{self, Kind, push_segment};
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError};
 use serde::Serialize;
@@ -57,9 +57,9 @@ impl Problem {
     }
 }
 
-/// All problems of a failed check, in the order of the schema.
-pub(crate) fn describe(errors: &[ValidationError<'_>], tree: &Tree<'_>, schema: &Compiled) -> Vec<Problem> {
-    let told = Told { tree, schema: schema.schema() };
+/// All problems of a value that failed its check, in the order of the schema.
+pub(crate) fn describe(errors: &[ValidationError<'_>], checked: tree::Value<'_>, schema: &Compiled) -> Vec<Problem> {
+    let told = Told { checked, schema: schema.schema() };
     let mut problems = Vec::new();
     for error in errors {
         told.add(error, &mut problems);
@@ -73,7 +73,7 @@ pub(crate) fn describe(errors: &[ValidationError<'_>], tree: &Tree<'_>, schema: 
 }
 
 struct Told<'t> {
-    tree: &'t Tree<'t>,
+    checked: tree::Value<'t>,
     schema: Value,
 }
 
@@ -123,7 +123,7 @@ impl Told<'_> {
     }
 
     fn wrong_type(&self, path: &str, expected: &str) -> Problem {
-        let found = self.tree.at_pointer(path).map_or("another kind", |value| with_article(value.kind()));
+        let found = self.checked.at_pointer(path).map_or("another kind", |value| with_article(value.kind()));
         Problem::new(path, format!("has the wrong type, is {found}")).expecting(expected)
     }
 
@@ -153,7 +153,7 @@ impl Told<'_> {
     }
 
     fn given(&self, path: &str) -> Option<String> {
-        Some(self.tree.at_pointer(path)?.string()?.into_owned())
+        Some(self.checked.at_pointer(path)?.string()?.into_owned())
     }
 
     /// Tells what is wrong with the one alternative that was meant, where that can be told.

@@ -1,5 +1,6 @@
 //! One JSON text, read once into a flat list of where its values lie: number text, spans and key order are kept.
-//! What two readers could understand in two ways (a key twice, half a surrogate pair) is refused. Never recursive.
+//! What two readers could understand in two ways (a key twice, half a surrogate pair) is refused, but for what a
+//! server answered, which is passed on as it is. Never recursive.
 
 mod read;
 
@@ -32,6 +33,14 @@ pub enum TextFault {
     /// Longer than 4 GiB.
     #[error("it is too long")]
     TooLong,
+}
+
+/// Whether what can be read in two ways is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Strictness {
+    Strict,
+    /// Half a surrogate pair reads as U+FFFD, and a key may stand twice.
+    Lenient,
 }
 
 /// The kinds of JSON values.
@@ -80,17 +89,25 @@ pub(crate) struct Value<'t> {
 impl<'a> Tree<'a> {
     /// Reads a whole text.
     pub(crate) fn read(raw: &'a [u8]) -> Result<Tree<'a>, TextFault> {
-        let text = std::str::from_utf8(raw).map_err(|fault| TextFault::BadUtf8(fault.valid_up_to()))?;
-        Tree::of(Cow::Borrowed(text))
+        Tree::of(Cow::Borrowed(utf8(raw)?))
+    }
+
+    /// Reads what a server answered: a key may stand twice, and half a surrogate pair reads as U+FFFD.
+    pub(crate) fn lenient(raw: &'a [u8]) -> Result<Tree<'a>, TextFault> {
+        Tree::reading(Cow::Borrowed(utf8(raw)?), Strictness::Lenient)
     }
 
     /// Reads a whole text that may be the tree's own.
     pub(crate) fn of(text: Cow<'a, str>) -> Result<Tree<'a>, TextFault> {
+        Tree::reading(text, Strictness::Strict)
+    }
+
+    fn reading(text: Cow<'a, str>, strictness: Strictness) -> Result<Tree<'a>, TextFault> {
         if u32::try_from(text.len()).is_err() {
             return Err(TextFault::TooLong);
         }
         let mut entries = Vec::with_capacity(text.len() / 10 + 4);
-        let depth = Reader { text: text.as_bytes(), entries: &mut entries }.read()?;
+        let depth = Reader { text: text.as_bytes(), entries: &mut entries, strictness }.read()?;
         Ok(Tree { text, entries, depth, fuel: Fuel::default() })
     }
 
@@ -116,19 +133,35 @@ impl<'a> Tree<'a> {
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
-    /// The first number whose value is beyond every double.
-    pub(crate) fn endless_number(&self) -> Option<Value<'_>> {
-        let odd = |entry: &Entry| entry.kind == Kind::Number && entry.escaped;
-        let mut values = self.entries.iter().enumerate().filter(|(_, entry)| odd(entry));
-        values.find_map(|(index, _)| {
-            let value = Value { tree: self, at: narrow(index) };
-            value.source().parse::<f64>().is_ok_and(f64::is_infinite).then_some(value)
+}
+
+fn utf8(raw: &[u8]) -> Result<&str, TextFault> {
+    std::str::from_utf8(raw).map_err(|fault| TextFault::BadUtf8(fault.valid_up_to()))
+}
+
+/// Appends one step to a JSON pointer (RFC 6901).
+pub(crate) fn push_segment(pointer: &mut String, key: &str) {
+    pointer.push('/');
+    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+}
+
+impl<'t> Value<'t> {
+    fn entry(self) -> &'t Entry {
+        &self.tree.entries[self.at as usize]
+    }
+    /// The first number in it whose value is beyond every double.
+    pub(crate) fn endless_number(self) -> Option<Value<'t>> {
+        let mut numbers = (self.at..self.entry().after).map(|at| Value { tree: self.tree, at });
+        numbers.find(|value| {
+            let entry = value.entry();
+            let is_odd = entry.kind == Kind::Number && entry.escaped;
+            is_odd && value.source().parse::<f64>().is_ok_and(f64::is_infinite)
         })
     }
-    /// The JSON pointer of a value.
-    pub(crate) fn pointer(&self, target: Value<'_>) -> String {
+    /// The JSON pointer from it to a value in it.
+    pub(crate) fn pointer_to(self, target: Value<'_>) -> String {
         let mut path = String::new();
-        let mut at = self.root();
+        let mut at = self;
         while at.at != target.at {
             let holds = |value: Value<'_>| (value.at..value.entry().after).contains(&target.at);
             let next = match at.kind() {
@@ -146,24 +179,12 @@ impl<'a> Tree<'a> {
         }
         path
     }
-    /// The value at a JSON pointer.
-    pub(crate) fn at_pointer(&self, pointer: &str) -> Option<Value<'_>> {
-        pointer.split('/').skip(1).try_fold(self.root(), |value, segment| match value.kind() {
+    /// The value at a JSON pointer from it.
+    pub(crate) fn at_pointer(self, pointer: &str) -> Option<Value<'t>> {
+        pointer.split('/').skip(1).try_fold(self, |value, segment| match value.kind() {
             Kind::Array => value.elements().nth(segment.parse().ok()?),
             _ => value.get(&segment.replace("~1", "/").replace("~0", "~")),
         })
-    }
-}
-
-/// Appends one step to a JSON pointer (RFC 6901).
-pub(crate) fn push_segment(pointer: &mut String, key: &str) {
-    pointer.push('/');
-    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
-}
-
-impl<'t> Value<'t> {
-    fn entry(self) -> &'t Entry {
-        &self.tree.entries[self.at as usize]
     }
     pub(crate) fn kind(self) -> Kind {
         self.entry().kind
@@ -274,7 +295,9 @@ fn unescape(inner: &str) -> String {
                 let high = hex4(rest.as_bytes(), 0).unwrap_or(0);
                 let low = if rest.get(4..6) == Some("\\u") { hex4(rest.as_bytes(), 6) } else { None };
                 let (c, used) = match (high, low) {
-                    (0xD800..=0xDBFF, Some(low)) => (char::decode_utf16([high, low]).next().and_then(Result::ok), 10),
+                    (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) => {
+                        (char::decode_utf16([high, low]).next().and_then(Result::ok), 10)
+                    }
                     _ => (char::from_u32(u32::from(high)), 4),
                 };
                 rest = &rest[used..];

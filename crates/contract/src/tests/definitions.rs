@@ -18,6 +18,8 @@ fn a_tool_is_read() {
     assert_eq!(tool.hints, hints);
     assert!(raw[tool.input_schema.clone()].starts_with("{\"type\":\"object\",\"properties\""));
     assert_eq!(tool.output_schema, None);
+    assert!(raw[tool.annotations.clone().unwrap()].starts_with("{\"title\":\"Write\""));
+    assert!(!tool.takes_url);
     assert!(tool.takes("idempotency_key") && !tool.takes("idempotency"));
     assert_eq!(tool.visibility, Visibility::AppOnly);
     assert_eq!(tool.nulls.iter().map(|key| &**key).collect::<Vec<_>>(), ["outputSchema", "icons"]);
@@ -31,6 +33,24 @@ fn a_small_tool_is_for_models() {
     assert_eq!((tool.visibility, tool.hints, tool.title), (Visibility::Model, Hints::default(), None));
     let both = MINIMAL.replacen('{', r#"{"_meta":{"ui":{"visibility":["app","model"]}},"#, 1);
     assert_eq!(Tool::read(both.as_bytes()).unwrap().visibility, Visibility::Model);
+}
+
+#[test]
+fn arguments_that_are_urls_are_seen_at_any_depth() {
+    let check = |properties: &str, expect: bool| {
+        let raw = format!(r#"{{"name":"t","inputSchema":{{"type":"object","properties":{{{properties}}}}}}}"#);
+        assert_eq!(Tool::read(raw.as_bytes()).unwrap().takes_url, expect, "{properties}");
+    };
+    for name in ["url", "imageUrl", "callback_url", "base-uri", "URL", "webhook", "targetURL", "url2", "siteURLs"] {
+        check(&format!(r#""{name}":{{"type":"string"}}"#), true);
+    }
+    for name in ["curl", "urla", "query", "blink", "hourly"] {
+        check(&format!(r#""{name}":{{"type":"string","description":"a url"}}"#), false);
+    }
+    check(r#""site":{"type":"string","format":"uri"}"#, true);
+    check(r#""pages":{"type":"array","items":{"anyOf":[{"type":"string","format":"uri"},{"type":"null"}]}}"#, true);
+    check(r#""request":{"type":"object","properties":{"url":{}}}"#, true);
+    check(r#""when":{"type":"string","format":"date"}"#, false);
 }
 
 fn check_fault(raw: &str, reason: &str) {

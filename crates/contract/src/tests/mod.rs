@@ -7,5 +7,6 @@ mod findings;
 mod hashes;
 mod names;
 mod outcomes;
+mod outputs;
 mod schemas;
 mod visible;

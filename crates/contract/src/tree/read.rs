@@ -1,12 +1,13 @@
 //! The reading itself: one validating walk (RFC 8259) that notes where values begin and end. Never recursive.
 
-use super::{Entry, Kind, MAX_DEPTH, TextFault, hex4, narrow, unescape};
+use super::{Entry, Kind, MAX_DEPTH, Strictness, TextFault, hex4, narrow, unescape};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 pub(super) struct Reader<'r> {
     pub(super) text: &'r [u8],
     pub(super) entries: &'r mut Vec<Entry>,
+    pub(super) strictness: Strictness,
 }
 
 impl Reader<'_> {
@@ -134,10 +135,11 @@ impl Reader<'_> {
                 let low = if self.text.get(at + 6..at + 8) == Some(b"\\u") { hex4(self.text, at + 8) } else { None };
                 match low {
                     Some(0xDC00..=0xDFFF) => Ok(at + 12),
+                    _ if self.strictness == Strictness::Lenient => Ok(at + 6),
                     _ => Err(TextFault::LoneSurrogate(at)),
                 }
             }
-            0xDC00..=0xDFFF => Err(TextFault::LoneSurrogate(at)),
+            0xDC00..=0xDFFF if self.strictness == Strictness::Strict => Err(TextFault::LoneSurrogate(at)),
             _ => Ok(at + 6),
         }
     }
@@ -180,7 +182,7 @@ impl Reader<'_> {
     /// Refuses an object with a key twice. Keys are compared one by one while they are few, hashed when many.
     fn distinct(&self, index: u32) -> Result<(), TextFault> {
         let object = self.entries[index as usize];
-        if object.count < 2 {
+        if object.count < 2 || self.strictness == Strictness::Lenient {
             return Ok(());
         }
         let mut at = index as usize + 1;

@@ -1,6 +1,12 @@
 //! Refusals in the one shape that models and programs can read (interface.md 4): as a tool's result, and as the
 //! `data` of a JSON-RPC error where no tool was called. Messages never quote a value or a secret.
 
+mod pending;
+mod tell;
+
+pub use pending::Pending;
+pub use tell::{Told, tell};
+
 use crate::ids::CallId;
 use crate::problem::Problem;
 use serde::{Serialize, Serializer};
@@ -174,15 +180,19 @@ impl Refusal {
 
     /// The whole result object of a `tools/call`.
     pub fn tool_result(&self, output: Output) -> String {
-        let object = self.object();
-        let text = serde_json::Value::from(object.as_str());
-        let structured = match output {
-            Output::Free => format!("\"structuredContent\":{object},"),
-            Output::Declared => String::new(),
-        };
-        format!(
-            "{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}],{structured}\"isError\":true,\
-             \"_meta\":{{\"{META_KEY}\":{object}}}}}"
-        )
+        result_of(&self.object(), output, true)
     }
+}
+
+/// A result that says `object` as text, under `_meta` and, where that is free, as structure.
+fn result_of(object: &str, output: Output, is_error: bool) -> String {
+    let text = serde_json::Value::from(object);
+    let structured = match output {
+        Output::Free => format!("\"structuredContent\":{object},"),
+        Output::Declared => String::new(),
+    };
+    format!(
+        "{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}],{structured}\"isError\":{is_error},\
+         \"_meta\":{{\"{META_KEY}\":{object}}}}}"
+    )
 }

