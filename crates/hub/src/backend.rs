@@ -12,6 +12,7 @@ use frame::Level;
 use globset::GlobSet;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
+use std::time::Duration;
 use store::Subject;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -30,13 +31,17 @@ pub struct Rules {
     /// Kept, but neither started nor listed.
     pub disabled: bool,
     /// Identity of what is launched.
-    pub launch_hash: String,
+    pub launch_hash: Rc<str>,
     /// `stdio`, `http`, `http-child`, `sse`.
     pub transport: &'static str,
     /// Exact command and arguments, or url, before substitution.
     pub launch: Vec<String>,
     /// Names of its variables.
     pub env_names: Vec<String>,
+    /// The argument that carries an idempotency key.
+    pub idempotency_argument: String,
+    /// How long a result whose reply was lost answers the identical call.
+    pub replay_lost: Duration,
 }
 
 /// One server.

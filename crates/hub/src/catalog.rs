@@ -17,9 +17,10 @@ use contract::outcome::Output;
 use contract::schema::Compiled;
 use frame::Era;
 use globset::GlobSet;
+use policy::{Hints, Judgement, Profile, Rulebook, Standing, Target};
 use read::{ReadEntry, ReadTool};
 use rustc_hash::FxHashMap;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use store::Subject;
@@ -36,6 +37,10 @@ pub struct ToolEntry {
     names: [Rc<str>; 2],
     compiled: OnceCell<Result<Arc<Compiled>, String>>,
     subject: OnceCell<Subject>,
+    /// How the rules see it, with their age.
+    standing: RefCell<Option<(u64, Rc<Standing>)>>,
+    /// Rows of the audit that say the same of why it was let through.
+    verdict: RefCell<Option<(String, Subject)>>,
 }
 
 impl ToolEntry {
@@ -43,7 +48,16 @@ impl ToolEntry {
     pub fn new(backend: Rc<Backend>, read: ReadTool) -> ToolEntry {
         let lane = read.effect.is_serial().then(|| backend.lane_of(&read.tool.name));
         let names = [read.exposed.as_str().into(), (*read.tool.name).into()];
-        ToolEntry { backend, read, lane, names, compiled: OnceCell::new(), subject: OnceCell::new() }
+        ToolEntry {
+            backend,
+            read,
+            lane,
+            names,
+            compiled: OnceCell::new(),
+            subject: OnceCell::new(),
+            standing: RefCell::default(),
+            verdict: RefCell::default(),
+        }
     }
     /// The compiled input schema, or why it cannot be used; compiled at the first call.
     pub fn compiled(&self) -> Result<Arc<Compiled>, String> {
@@ -51,6 +65,48 @@ impl ToolEntry {
         self.compiled
             .get_or_init(|| Compiled::compile(schema()).map(Arc::new).map_err(|fault| fault.to_string()))
             .clone()
+    }
+    /// Its own name.
+    pub(crate) fn own_name(&self) -> &Rc<str> {
+        &self.names[1]
+    }
+    /// How these rules see it; `age` tells them from earlier ones.
+    pub(crate) fn standing(&self, rules: &Rulebook, age: u64) -> Rc<Standing> {
+        if let Some((_, standing)) = self.standing.borrow().as_ref().filter(|(of, _)| *of == age) {
+            return Rc::clone(standing);
+        }
+        let standing = Rc::new(rules.standing(&self.profile()));
+        *self.standing.borrow_mut() = Some((age, Rc::clone(&standing)));
+        standing
+    }
+    /// What rules may know of it before any call.
+    pub(crate) fn profile(&self) -> Profile<'_> {
+        let read = &self.read;
+        Profile {
+            target: Target::Tool,
+            name: &read.exposed,
+            own: &read.tool.name,
+            server: self.backend.key(),
+            effect: read.effect,
+            hints: Hints { read_only: read.tool.hints.read_only, destructive: read.tool.hints.destructive },
+            open_world: read.tool.hints.open_world,
+            tag: self.backend.rules().effects.get(&*read.tool.name).copied(),
+            flagged: false,
+            partly_checked: self.compiled().is_ok_and(|compiled| !compiled.skipped_patterns().is_empty()),
+            takes_url: read.tool.takes_url,
+            arguments: &read.tool.parameters,
+            annotations: read.tool.annotations.clone().map_or(&[], |range| &read.raw[range]),
+        }
+    }
+    /// What its audit rows say of why it was let through.
+    pub(crate) fn verdict(&self, audit: &Audit, judgement: &Judgement) -> Subject {
+        let sentence = judgement.sentence();
+        if let Some((_, subject)) = self.verdict.borrow().as_ref().filter(|(said, _)| *said == sentence) {
+            return subject.clone();
+        }
+        let subject = audit.detail(judgement.rule().map(|rule| &**rule), &sentence);
+        *self.verdict.borrow_mut() = Some((sentence, subject.clone()));
+        subject
     }
     /// What refusals of it may carry.
     pub(crate) fn output(&self) -> Output {

@@ -218,6 +218,14 @@ impl Audit {
         self.ledger.borrow_mut().tool(&read.exposed, &read.tool.definition_hash.to_string(), &fields)
     }
 
+    /// Registers why calls were let through.
+    pub(crate) fn detail(&self, rule: Option<&str>, why: &str) -> Subject {
+        let mut detail = serde_json::Map::new();
+        detail.extend(rule.map(|rule| ("rule".to_owned(), rule.into())));
+        detail.insert("why".into(), why.into());
+        self.ledger.borrow_mut().detail(&serde_json::Value::Object(detail).to_string())
+    }
+
     /// Hands over what was collected, without waiting for the next time.
     pub(crate) fn settle(&self) {
         if self.flush() != Handed::All {
@@ -346,7 +354,7 @@ impl Audit {
 
     /// Hands over a job in its order among the rows; nobody waits for it.
     pub(crate) fn job(&self, job: Job) {
-        let due = self.ledger.borrow_mut().job(job, None);
+        let due = self.ledger.borrow_mut().submit(job, None);
         self.due(due);
     }
     /// Writes a call record; nobody waits for it.
@@ -368,7 +376,7 @@ impl Audit {
             // Whoever asked may have gone.
             let _ = tell.send(result.map_err(|fault| fault.to_string()));
         };
-        let due = self.ledger.borrow_mut().job(job, Some(Box::new(done)));
+        let due = self.ledger.borrow_mut().submit(job, Some(Box::new(done)));
         self.due(due);
         async move { told.await.unwrap_or_else(|_| Err("the committer is gone".into())) }
     }

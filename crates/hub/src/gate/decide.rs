@@ -11,7 +11,7 @@ use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use contract::{Arguments, Effort, Hash, Unfit};
 use frame::Answer;
-use policy::{CallState, Event, Grant, Scope, Tier};
+use policy::{CallState, Event, Grant, Judgement, Scope};
 use std::rc::Rc;
 use store::{CallNumber, Kind, Outcome};
 
@@ -89,9 +89,9 @@ async fn approve(
     scope: Option<Scope>,
 ) -> Result<(), Refused> {
     let judged = case.judgement.borrow().clone();
-    let most = judged.as_ref().map_or(Scope::Once, |judgement| judgement.most);
+    let most = judged.as_ref().map_or(Scope::Once, Judgement::most);
     // A tool that asks once is remembered unless the person says otherwise (rules.md 3).
-    let usual = if case.row().tier == Tier::Once && case.row().rule.is_empty() { most } else { Scope::Once };
+    let usual = judged.as_ref().map_or(Scope::Once, Judgement::usual);
     let scope = scope.unwrap_or(if edited.is_some() { Scope::Once } else { usual });
     if scope > most {
         let message = format!("this call can be remembered for `{}` at most", most.as_str());
@@ -119,7 +119,7 @@ async fn approve(
         session: (scope == Scope::Session).then(|| row.session.as_str().into()),
         at_ms: row.decided_ms,
     });
-    let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Ok);
+    let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Approved);
     let written = core.ledger.put_call(row.clone(), Some(note));
     let remembered = grant.clone().map(|grant| core.ledger.remember_grant(grant));
     written.await.map_err(|cause| unwritten(&cause))?;

@@ -2,18 +2,18 @@
 //! then it is told that the call is pending, and the record waits on.
 
 use super::case::{Asker, Case};
-use super::{decide, meet, now_ms};
+use super::{decide, meet, now_ms, road};
 use crate::ask::{self, Pending, To};
 use crate::core::Core;
 use crate::operate::Event as Happening;
 use bytes::Bytes;
 use contract::Hash;
-use contract::outcome::{Code, Refusal, Wait};
+use contract::outcome::{Code, Pending as Wait, Refusal};
 use frame::{Answer, Progress};
-use policy::{CallState, Event, Judgement};
+use policy::{CallState, Effect, Event, Judgement, Scope, Then};
 use std::rc::Rc;
 use std::time::Duration;
-use store::{Kind, Outcome};
+use store::{CallRecord, Kind, Outcome};
 use tokio::time::Instant;
 use upstream::task;
 
@@ -62,10 +62,10 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         row.expires_ms = now + u64::try_from(core.gate.settings().expire.as_millis()).unwrap_or(u64::MAX / 2);
         row.arguments = Some(arguments);
         row.sent = sent;
-        tell_why(row, judgement);
+        tell_why(row, judgement, &core);
     });
     case.judged(judgement);
-    write(&core, &case, Kind::Asked);
+    write(&core, &case);
 }
 
 /// An approval that no longer covers what would run: the person is asked again, and told why.
@@ -83,17 +83,58 @@ pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
         row.decided_ms = 0;
         row.decided_by.clear();
         row.scope = None;
-        tell_why(row, judgement);
+        tell_why(row, judgement, &core);
     });
     case.judged(judgement);
-    write(&core, &case, Kind::Asked);
+    write(&core, &case);
 }
 
-fn tell_why(row: &mut store::CallRecord, judgement: &Judgement) {
-    row.policy = Some(judgement.policy);
-    row.tier = judgement.tier;
-    row.rule = judgement.rule.as_deref().unwrap_or_default().to_owned();
-    row.why = judgement.why.sentence();
+fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
+    row.policy = Some(core.gate.policy());
+    row.tier = judgement.tier();
+    row.rule = judgement.rule().map(|rule| rule.to_string()).unwrap_or_default();
+    row.why = match judgement.then() {
+        Then::Allow => "asks because everything that may change something is paused".to_owned(),
+        Then::Ask | Then::Deny => judgement.sentence(),
+    };
+}
+
+/// What a new grant, or the end of a pause, lets through is approved by it.
+pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
+    let (Some((seat, ticket, ask, tool, received)), Some(arguments)) = (case.first(), case.arguments()) else { return };
+    if core.gate.is_paused() && tool.read.effect != Effect::Read {
+        return;
+    }
+    let judgement = core.gate.judge(&seat.identity.name, &tool, &arguments);
+    let call = Pending { seat, ticket, ask, tool, received, arguments: None, to: To::Case(Rc::clone(case)) };
+    let request = road::request(&call, &arguments);
+    let by = match judgement.then() {
+        Then::Allow => "the rules of now",
+        Then::Ask if road::by_grant(core, request, &judgement).is_ok() => "an approval that is remembered",
+        Then::Ask | Then::Deny => return,
+    };
+    case.is_deciding.set(true);
+    let (core, case) = (Rc::clone(core), Rc::clone(case));
+    task::spawn("let a waiting call through", async move {
+        let mut row = case.row().clone();
+        let approved = policy::next(row.state, Event::Approve);
+        if let Ok(state) = approved {
+            row.state = state;
+            row.decided_ms = now_ms();
+            row.decided_by = by.to_owned();
+            row.scope = Some(Scope::Once);
+            let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Approved);
+            if core.ledger.put_call(row.clone(), Some(note)).await.is_ok() {
+                case.note(|now| *now = row);
+            }
+        }
+        case.is_deciding.set(false);
+        case.news.notify_one();
+        core.happened(Happening::Approvals);
+        if case.state() == CallState::Approved {
+            decide::claim(&core, &case);
+        }
+    });
 }
 
 /// Whether no more may wait (rules.md 23).
@@ -103,10 +144,10 @@ fn is_full(core: &Core, client: &str) -> bool {
     waiting.len() >= MOST || waiting.iter().filter(|case| case.row().client == client).count() >= MOST_OF_CLIENT
 }
 
-fn write(core: &Rc<Core>, case: &Rc<Case>, kind: Kind) {
+fn write(core: &Rc<Core>, case: &Rc<Case>) {
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     let row = case.row().clone();
-    let note = core.ledger.case_note(&row, kind, Outcome::None);
+    let note = core.ledger.case_note(&row, Kind::Asked, Outcome::Pending);
     let written = core.ledger.put_call(row, Some(note));
     task::spawn("write down a waiting call", async move {
         if written.await.is_ok() {
@@ -181,7 +222,13 @@ fn notice(asker: &mut Asker) {
 fn give_up(core: &Core, case: &Case, now: Instant) {
     let row = case.row().clone();
     for asker in case.take(|asker| patience(core, asker) <= now) {
-        let wait = Wait::new(case.id(), row.expires_ms);
+        let wait = Wait::new(case.id().to_string(), moment(row.expires_ms), case.id());
         asker.reply.done(Answer::result(wait.tool_result(asker.tool.output())));
     }
+}
+
+/// A moment as text, RFC 3339 in UTC.
+pub(crate) fn moment(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
 }

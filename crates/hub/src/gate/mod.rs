@@ -14,7 +14,8 @@ pub(crate) mod settle;
 use crate::catalog::ToolEntry;
 use index::Index;
 use lost::LostResults;
-use policy::{Effect, Facts, Grant, Judgement, Rulebook, Then};
+use contract::Hash;
+use policy::{Facts, Grant, Judgement, Rulebook};
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -114,11 +115,11 @@ impl Gate {
     pub(crate) fn judge(&self, host: &str, tool: &ToolEntry, arguments: &[u8]) -> Judgement {
         let settings = self.settings.borrow();
         let standing = tool.standing(&settings.rulebook, self.age.get());
-        let mut judgement = settings.rulebook.judge(&standing, &Facts { host, arguments });
-        if self.paused.get() && judgement.then == Then::Allow && tool.read.effect != Effect::Read {
-            judgement.pause();
-        }
-        judgement
+        settings.rulebook.judge(&standing, &Facts { host, arguments })
+    }
+    /// Version of the rules.
+    pub(crate) fn policy(&self) -> Hash {
+        self.settings.borrow().rulebook.version()
     }
 }
 

@@ -7,11 +7,10 @@ use super::lost::End;
 use super::meet::{self, Request};
 use super::now_ms;
 use crate::ask;
-use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal as Refused};
 use bytes::Bytes;
-use contract::outcome::{self, Code};
+use contract::outcome::{Code, Told, tell};
 use contract::{CallId, Hash};
 use frame::{Answer, Era, Rope};
 use policy::{CallState, Effect, Event};
@@ -113,7 +112,7 @@ pub(crate) async fn settle(core: &Rc<Core>, id: &str, ran: Event, by: &str) -> R
     row.state = policy::next(row.state, ran).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
     row.decided_by = by.to_owned();
     row.decided_ms = now_ms();
-    let outcome = if row.state == CallState::Settled { Outcome::AlreadyRan } else { Outcome::NotSent };
+    let outcome = if row.state == CallState::Settled { Outcome::Ran } else { Outcome::NotRan };
     row.outcome = outcome;
     case.is_deciding.set(true);
     let note = core.ledger.case_note(&row, Kind::Settled, outcome);
@@ -144,12 +143,12 @@ pub(crate) fn replay(request: Request, settled: SettledKey) {
         let Some(answer) = stored else { return already_ran(request, &settled) };
         let record = ask::record(&request.seat, &request.tool, request.received);
         core.ledger.replayed(&record, settled.call, settled.outcome);
-        request.reply.done(marked(answer, &request.tool));
+        request.reply.done(beside(answer, &[Told::Replayed]));
     });
 }
 
 fn already_ran(request: Request, settled: &SettledKey) {
-    let at = contract::outcome::moment(settled.ended_ms);
+    let at = super::hold::moment(settled.ended_ms);
     let message = format!(
         "A call with this key ran already (call {}, ended {at}); its result is no longer kept. It is not run again; \
          running it again needs a new key.",
@@ -158,11 +157,13 @@ fn already_ran(request: Request, settled: &SettledKey) {
     meet::refuse(request, Code::AlreadyRan, &message);
 }
 
-/// The result with the mark of a replay; an error says that running again needs a new key (rules.md 4).
-fn marked(answer: Answer, tool: &ToolEntry) -> Answer {
+/// A server's result with something told beside it; what cannot be read as a result stays as it is.
+pub(crate) fn beside(answer: Answer, told: &[Told<'_>]) -> Answer {
     match answer {
         Answer::Result { era, body } => {
-            Answer::Result { era, body: Bytes::from(outcome::replayed(&body.join(), tool.output())).into() }
+            let text = body.join();
+            let body = tell(&text, told).map_or(text, Bytes::from).into();
+            Answer::Result { era, body }
         }
         error @ Answer::Error(_) => error,
     }
@@ -216,20 +217,11 @@ pub(crate) fn recall(request: Request, asked: Hash) {
         if let End::Answered(answer) = end {
             let record = ask::record(&request.seat, &request.tool, request.received);
             core.ledger.replayed(&record, lost.call, Outcome::Ok);
-            return request.reply.done(found_again(answer, &request.tool, lost.ended_ms));
+            let at = super::hold::moment(lost.ended_ms);
+            return request.reply.done(beside(answer, &[Told::Lost(&at)]));
         }
         let message = "An identical call was sent before and its client stopped waiting for it; whether it ran is not \
                        known. It was not run again. Check first; calling once more runs it again.";
         meet::refuse(request, Code::OutcomeUnknown, message);
     });
-}
-
-fn found_again(answer: Answer, tool: &ToolEntry, at_ms: u64) -> Answer {
-    match answer {
-        Answer::Result { era, body } => {
-            let body = outcome::found_again(&body.join(), tool.output(), at_ms);
-            Answer::Result { era, body: Bytes::from(body).into() }
-        }
-        error @ Answer::Error(_) => error,
-    }
 }
