@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Job, Opening, Store, StoreFault};
+use store::{Fate, Job, Opening, Store, StoreFault};
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::LocalSet;
@@ -245,7 +245,7 @@ async fn relay(
     // Agents are answered already. Others are told when all doors are open and the log has begun.
     let opened = async {
         for call in &settled.await.map_err(|_| StoreFault::Thread("it panicked"))??.recovered {
-            tracing::warn!(call = %call.call, fate = ?call.fate, server = %call.server, item = %call.item, "a call was open when the last run ended");
+            tracing::warn!(call = %call.call, fate = fate(call.fate), server = %call.server, item = %call.item, "a call was open when the last run ended");
         }
         desk_opened.await.map_err(io::Error::other).flatten().map_err(failed(closed))?;
         // What is told stays true after a crash: the port is chosen once. Where it cannot be kept, another is, next time.
@@ -309,6 +309,14 @@ async fn relay(
     match stopped {
         Ok(result) => Ok(result?),
         Err(_) => Ok(()),
+    }
+}
+
+/// What became of a call that was open when the last run ended, as the log says it.
+fn fate(fate: Fate) -> &'static str {
+    match fate {
+        Fate::NotSent => "surely not sent",
+        Fate::OutcomeUnknown => "may have run",
     }
 }
 

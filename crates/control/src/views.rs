@@ -60,6 +60,7 @@ pub fn server(view: ServerView) -> Server {
         resources: view.resources,
         prompts: view.prompts,
         since_ms: view.since_ms,
+        next_try_ms: view.next_try_ms,
         restarts: view.restarts,
     }
 }

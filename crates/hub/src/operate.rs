@@ -31,6 +31,8 @@ pub struct ServerView {
     pub prompts: u32,
     /// Milliseconds since 1970 of the last change of state.
     pub since_ms: u64,
+    /// When it is tried again by itself after a failure, in milliseconds since 1970.
+    pub next_try_ms: Option<u64>,
     /// Number of restarts since the hub began.
     pub restarts: u32,
 }

@@ -177,6 +177,7 @@ impl Relay {
             Ok(Err(error)) => self.refused(error.lines()),
             Err(_) => self.refused(vec!["reading the config ended badly".into()]),
         };
+        tell_log(&report);
         let _ = self.core.events.send(Event::Config(report.clone()));
         report
     }
@@ -321,6 +322,17 @@ fn unknown_server(name: &str) -> Refusal {
         code: "unknown_server".into(),
         message: format!("there is no server `{name}`"),
         next: Some("callgate server list".into()),
+    }
+}
+
+/// What a reload did, each list as one word of text: the log is read by people too.
+fn tell_log(report: &ReloadView) {
+    let ReloadView { added, removed, changed, problems } = report;
+    if !problems.is_empty() {
+        tracing::warn!(problems = problems.join("; "), "config refused; the one before it stays");
+    } else if !(added.is_empty() && removed.is_empty() && changed.is_empty()) {
+        let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        tracing::info!(added = list(added), removed = list(removed), changed = list(changed), "config applied");
     }
 }
 

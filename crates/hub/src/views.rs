@@ -8,6 +8,7 @@ use crate::operate::{ClientView, ServerDetail, ServerView, Slow, ToolView};
 use frame::object;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
 use upstream::{Listing, State};
 
 pub(crate) fn slow(seen: upstream::task::Slow) -> Slow {
@@ -76,6 +77,7 @@ pub(crate) fn server(backend: &Backend) -> ServerView {
         resources: count(shelf.resources.len() + shelf.templates.len()),
         prompts: count(shelf.prompts.len()),
         since_ms: 0,
+        next_try_ms: None,
         restarts: 0,
     };
     if let Some(server) = backend.server() {
@@ -94,6 +96,7 @@ pub(crate) fn server(backend: &Backend) -> ServerView {
         view.pid = server.pid();
         view.version = server.version().map(|version| version.as_str().into());
         view.since_ms = millis(since);
+        view.next_try_ms = server.next_try().map(|at| millis(SystemTime::now() + at.duration_since(Instant::now())));
         view.restarts = server.starts().saturating_sub(1);
     }
     view

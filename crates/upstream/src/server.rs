@@ -302,6 +302,14 @@ impl Server {
         call
     }
 
+    /// When it is tried again by itself after a failure; None: it is not failing, or the next call tries it.
+    pub fn next_try(&self) -> Option<Instant> {
+        match self.state.borrow().0 {
+            State::Failing { until, .. } if self.wanted.get() => Some(until),
+            _ => None,
+        }
+    }
+
     /// Sends now, keeps it until the server is ready, or ends it.
     pub(crate) fn dispatch(&self, id: u64, errand: Errand, waiter: Box<dyn Waiter>) {
         // One whose end is known waits for the driver to see to it: nobody may be there, or nobody who knows us.

@@ -61,10 +61,8 @@ pub(super) fn start(
             let reloads = async {
                 while let Some(watch) = &mut watch {
                     watch.changed().await;
-                    match hub.reload().await {
-                        Ok(report) if report.problems.is_empty() => tracing::info!(?report, "config applied"),
-                        Ok(report) => tracing::warn!(problems = ?report.problems, "config refused"),
-                        Err(_) => return,
+                    if hub.reload().await.is_err() {
+                        return;
                     }
                 }
                 std::future::pending::<()>().await;

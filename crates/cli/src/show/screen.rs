@@ -90,6 +90,31 @@ pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
     format!("{}…", text[..end].trim_end()).into()
 }
 
+/// The text in lines of at most `width` columns, broken between words. A longer word stays whole, so that it can be
+/// taken from the screen as it is.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut taken = 0;
+    for word in text.split(' ') {
+        let wide = columns(word);
+        match lines.last_mut() {
+            Some(line) if taken == 0 || taken + 1 + wide <= width => {
+                if !line.is_empty() {
+                    line.push(' ');
+                    taken += 1;
+                }
+                line.push_str(word);
+                taken += wide;
+            }
+            _ => {
+                lines.push(word.to_owned());
+                taken = wide;
+            }
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,5 +133,15 @@ mod tests {
         check("two words", 5, "two…");
         check("x", 0, "…");
         check("", 0, "");
+    }
+
+    #[test]
+    fn wrapping_breaks_between_words() {
+        let check = |text: &str, width: usize, expect: &[&str]| assert_eq!(wrap(text, width), expect, "{text}");
+        check("one two three", 7, &["one two", "three"]);
+        check("one two three", 80, &["one two three"]);
+        check("a-word-that-is-long and on", 6, &["a-word-that-is-long", "and on"]);
+        check("日本 語の", 5, &["日本", "語の"]);
+        check("", 5, &[""]);
     }
 }

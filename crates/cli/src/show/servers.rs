@@ -1,6 +1,6 @@
 //! Servers for people.
 
-use super::screen::{Ink, Screen, columns};
+use super::screen::{Ink, Screen, columns, wrap};
 use super::table::{Cell, Column, Table};
 use super::when;
 use operator::visible::{escape, escape_lines};
@@ -24,11 +24,11 @@ pub fn list(servers: &[Server], screen: &Screen) -> String {
     if servers.is_empty() {
         return "No servers yet. Add one:  callgate server add NAME -- COMMAND ARGS…\n".into();
     }
-    table(servers).draw(screen, 0)
+    table(servers, screen.now_ms).draw(screen, 0)
 }
 
 /// The list as a table.
-pub fn table(servers: &[Server]) -> Table {
+pub fn table(servers: &[Server], now_ms: u64) -> Table {
     let mut table = Table::new(&[
         Column::text("NAME"),
         Column::word("STATE"),
@@ -49,10 +49,29 @@ pub fn table(servers: &[Server]) -> Table {
             count(server.prompts),
             count(server.restarts),
             Cell::new(Ink::Faint, server.transport.as_str()),
-            Cell::new(Ink::Faint, server.reason.as_deref().unwrap_or_default()),
+            Cell::new(Ink::Faint, &note(server, now_ms)),
         ]);
     }
     table
+}
+
+/// Why it is as it is, and before that when it will be tried again: a list may have no room for more.
+fn note(server: &Server, now_ms: u64) -> String {
+    let reason = server.reason.as_deref().unwrap_or_default();
+    match server.next_try_ms.and_then(|_| next_try(server, now_ms)) {
+        Some(next) if reason.is_empty() => next,
+        Some(next) => format!("{next}: {reason}"),
+        None => reason.to_owned(),
+    }
+}
+
+/// When a failing server is tried again.
+fn next_try(server: &Server, now_ms: u64) -> Option<String> {
+    match (server.state, server.next_try_ms) {
+        (ServerState::Failing, Some(at)) => Some(format!("next try {}", when::ahead(at, now_ms))),
+        (ServerState::Failing, None) => Some("next try with the next call".into()),
+        _ => None,
+    }
 }
 
 fn count(number: u32) -> Cell {
@@ -69,8 +88,9 @@ pub fn acted(server: &Server, screen: &Screen) -> String {
     if server.state == ServerState::Ready {
         line.push_str(&format!("  {}", screen.paint(Ink::Faint, &catalog(server))));
     }
-    if let Some(reason) = &server.reason {
-        line.push_str(&format!("  {}", screen.paint(Ink::Faint, &escape(reason))));
+    let note = note(server, screen.now_ms);
+    if !note.is_empty() {
+        line.push_str(&format!("  {}", screen.paint(Ink::Faint, &escape(&note))));
     }
     line + "\n"
 }
@@ -85,14 +105,16 @@ pub fn detail(detail: &ServerDetail, screen: &Screen) -> String {
     let server = &detail.server;
     let (ink, word) = state(server.state);
     let mut out = format!("{}  {}", screen.paint(Ink::Bold, &escape(&server.name)), screen.paint(ink, &word));
-    // One that was never run has no beginning.
-    if server.since_ms > 0 {
-        let since = format!("for {}", when::lasting(server.since_ms, screen.now_ms));
+    // One that was never run has no beginning, and one that fails has a new one with every try.
+    let since = (server.since_ms > 0).then(|| format!("for {}", when::lasting(server.since_ms, screen.now_ms)));
+    if let Some(since) = next_try(server, screen.now_ms).or(since) {
         out.push_str(&format!("  {}", screen.paint(Ink::Faint, &since)));
     }
     out.push('\n');
     let mut fields = Fields { screen, out: &mut out };
-    fields.some("reason", server.reason.as_deref());
+    if let Some(reason) = &server.reason {
+        fields.prose("reason", reason);
+    }
     fields.put("launch", &detail.launch.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
     fields.some("program", detail.program.as_deref());
     let over = [
@@ -115,9 +137,26 @@ pub fn detail(detail: &ServerDetail, screen: &Screen) -> String {
         fields.put("oddities", &odd.join(", "));
     }
     fields.some("log", detail.log_file.as_deref());
-    section(&mut out, screen, "Findings", &detail.findings);
+    prose(&mut out, screen, "Findings", &detail.findings);
     section(&mut out, screen, "Last words on stderr", &detail.stderr_tail);
     out
+}
+
+/// Sentences under a title, each whole.
+fn prose(out: &mut String, screen: &Screen, title: &str, sentences: &[String]) {
+    let width = screen.width.unwrap_or(usize::MAX).saturating_sub(4);
+    let lines = sentences.iter().flat_map(|text| {
+        let mut lines = wrap(&escape(text), width);
+        lines.iter_mut().skip(1).for_each(|line| line.insert_str(0, "  "));
+        lines
+    });
+    let lines: Vec<String> = lines.collect();
+    if !lines.is_empty() {
+        out.push_str(&format!("\n{}\n", screen.paint(Ink::Bold, title)));
+    }
+    for line in lines {
+        out.push_str(&format!("  {line}\n"));
+    }
 }
 
 /// A word of a command line as one would type it.
@@ -136,6 +175,9 @@ fn section(out: &mut String, screen: &Screen, title: &str, lines: &[String]) {
     }
 }
 
+/// Columns of a label and the space after it.
+const LABEL: usize = 12;
+
 /// Labelled lines, one under the other.
 pub struct Fields<'a> {
     /// The surface.
@@ -147,13 +189,22 @@ pub struct Fields<'a> {
 impl Fields<'_> {
     /// One field; further lines of a long text stand under the first.
     pub fn put(&mut self, label: &str, text: &str) {
-        const LABEL: usize = 12;
+        let text = escape_lines(text).trim_end().to_owned();
+        self.lines(label, &text);
+    }
+    /// One field with sentences, broken between words where the screen ends.
+    pub fn prose(&mut self, label: &str, text: &str) {
+        let width = self.screen.width.unwrap_or(usize::MAX).saturating_sub(2 + LABEL);
+        let text = escape_lines(text);
+        let lines: Vec<String> = text.trim_end().lines().flat_map(|line| wrap(line, width.max(20))).collect();
+        self.lines(label, &lines.join("\n"));
+    }
+    fn lines(&mut self, label: &str, visible: &str) {
         let label = escape(label);
         let space = " ".repeat(LABEL.saturating_sub(columns(&label)).max(2));
         let label = self.screen.paint(Ink::Faint, &label);
         let under = format!("\n  {}", " ".repeat(LABEL));
-        let text = escape_lines(text).trim_end().replace('\n', &under);
-        self.out.push_str(&format!("  {label}{space}{text}\n"));
+        self.out.push_str(&format!("  {label}{space}{}\n", visible.replace('\n', &under)));
     }
     /// One field, where there is something.
     pub fn some(&mut self, label: &str, text: Option<&str>) {

@@ -36,7 +36,7 @@ pub fn status(status: &Status, screen: &Screen) -> String {
     out.push_str(&heading(screen, "Servers", status.servers.len()));
     match status.servers.len() {
         0 => out.push_str("  none yet; add one:  callgate server add NAME -- COMMAND ARGS…\n"),
-        _ => out.push_str(&servers::table(&status.servers).draw(screen, 2)),
+        _ => out.push_str(&servers::table(&status.servers, screen.now_ms).draw(screen, 2)),
     }
     out.push_str(&heading(screen, "Hosts", status.hosts.len()));
     match status.hosts.len() {

@@ -24,16 +24,22 @@ fn server(name: &str, state: ServerState) -> Server {
         resources: 0,
         prompts: 0,
         since_ms: 1_700_000_000_000,
+        next_try_ms: None,
         restarts: 0,
     }
 }
 
 fn some_servers() -> Vec<Server> {
     let long = "a-server-with-a-name-that-somebody-has-thought-about-for-a-long-time";
-    let why = "exit code 127: sh: 1: shop-mcp: not found; next try in 8 s";
+    let why = "exit code 127: sh: 1: shop-mcp: not found";
     vec![
         Server { tools: 12, resources: 3, ..server("files", ServerState::Ready) },
-        Server { reason: Some(why.into()), restarts: 4, ..server("shop", ServerState::Failing) },
+        Server {
+            reason: Some(why.into()),
+            next_try_ms: Some(1_700_000_608_000),
+            restarts: 4,
+            ..server("shop", ServerState::Failing)
+        },
         Server { transport: Transport::HttpChild, ..server(long, ServerState::Installing) },
         server("old", ServerState::Disabled),
     ]
@@ -59,7 +65,7 @@ fn a_list_in_a_pipe_is_whole() {
     let expect = "\
 NAME                                                                  STATE         TOOLS  RESOURCES  RESTARTS  OVER        NOTE
 files                                                                 ● ready          12          3            stdio
-shop                                                                  ✗ failing                              4  stdio       exit code 127: sh: 1: shop-mcp: not found; next try in 8 s
+shop                                                                  ✗ failing                              4  stdio       next try in 8 s: exit code 127: sh: 1: shop-mcp: not found
 a-server-with-a-name-that-somebody-has-thought-about-for-a-long-time  ↓ installing                              http-child
 old                                                                   – disabled                                stdio
 ";
@@ -71,7 +77,7 @@ fn a_list_on_a_terminal_fits_it() {
     let expect = "\
 NAME                         STATE         TOOLS  NOTE
 files                        ● ready          12
-shop                         ✗ failing            exit code 127: sh: 1: shop…
+shop                         ✗ failing            next try in 8 s: exit code…
 a-server-with-a-name-that-…  ↓ installing
 old                          – disabled
 ";
@@ -299,6 +305,35 @@ Last words on stderr
 }
 
 #[test]
+fn a_failing_server_says_when_it_is_tried_again_and_why() {
+    let why = "the server process ended before it answered `initialize`: exit code 1: Error: SHOP_TOKEN is not set";
+    let mut detail = ServerDetail {
+        server: Server { reason: Some(why.into()), ..server("shop", ServerState::Failing) },
+        launch: vec!["shop-mcp".into()],
+        env_names: vec![],
+        program: None,
+        findings: vec![],
+        noise_lines: 0,
+        stray_answers: 0,
+        running: 0,
+        queued: 0,
+        stderr_tail: vec![],
+        log_file: None,
+    };
+    let shown = servers::detail(&detail, &terminal(60));
+    let expect = "\
+shop  ✗ failing  next try with the next call
+  reason      the server process ended before it answered
+              `initialize`: exit code 1: Error: SHOP_TOKEN
+              is not set
+  launch      shop-mcp
+";
+    assert!(shown.starts_with(expect), "{shown}");
+    detail.server.next_try_ms = Some(1_700_000_640_000);
+    assert!(servers::detail(&detail, &PIPE).starts_with("shop  ✗ failing  next try in 40 s\n"));
+}
+
+#[test]
 fn tools_and_results() {
     let tool = |name: &str, effect, about: Option<&str>| Tool {
         name: name.into(),
@@ -317,6 +352,8 @@ fn tools_and_results() {
 NAME        EFFECT  DESCRIPTION
 notes__add  write   Adds a note.
 notes__x    read    unusable: its pattern cannot be compiled
+
+2 tools
 ";
     assert_eq!(tools::list(&[add.clone(), broken], &PIPE), expect);
     let definition = Raw::parse("{\"name\":\"add\",\"n\":1.10}").unwrap();

@@ -29,7 +29,8 @@ pub fn list(tools: &[Tool], screen: &Screen) -> String {
         };
         table.row([Cell::new(Ink::Bold, &tool.name), Cell::new(ink(tool.effect), tool.effect.as_str()), about]);
     }
-    table.draw(screen, 0)
+    let many = if tools.len() == 1 { "1 tool".into() } else { format!("{} tools", tools.len()) };
+    format!("{}\n{}\n", table.draw(screen, 0), screen.paint(Ink::Faint, &many))
 }
 
 /// One tool with its definition.
@@ -43,7 +44,9 @@ pub fn detail(detail: &ToolDetail, screen: &Screen) -> String {
     let mut fields = Fields { screen, out: &mut out };
     fields.put("server", &tool.server);
     fields.put("own name", &tool.own_name);
-    fields.some("unusable", tool.unusable.as_deref());
+    if let Some(why) = &tool.unusable {
+        fields.prose("unusable", why);
+    }
     fields.put("schema", &tool.schema_hash);
     fields.put("definition", &tool.definition_hash);
     fields.some("about", tool.description.as_deref());

@@ -8,6 +8,11 @@ pub fn ago(then_ms: u64, now_ms: u64) -> String {
     }
 }
 
+/// How long until then: `in 40 s`; under two seconds `now`.
+pub fn ahead(then_ms: u64, now_ms: u64) -> String {
+    span(then_ms.saturating_sub(now_ms)).map_or_else(|| "now".into(), |span| format!("in {span}"))
+}
+
 /// For how long: `3 h`; under two seconds `a moment`.
 pub fn lasting(then_ms: u64, now_ms: u64) -> String {
     span(now_ms.saturating_sub(then_ms)).unwrap_or_else(|| "a moment".into())
@@ -42,5 +47,6 @@ mod tests {
         check(129_600, "2 days ago");
         assert_eq!(ago(5_000, 1_000), "just now");
         assert_eq!(lasting(0, 500), "a moment");
+        assert_eq!((ahead(9_000, 1_000), ahead(1_000, 9_000)), ("in 8 s".into(), "now".into()));
     }
 }

@@ -150,6 +150,7 @@ fn server(name: &str) -> Result<ServerView, Refusal> {
         resources: 0,
         prompts: 0,
         since_ms: 0,
+        next_try_ms: None,
         restarts: 0,
     })
 }

@@ -74,6 +74,7 @@ pub fn server_view(name: &str) -> ServerView {
         resources: 0,
         prompts: 0,
         since_ms: 1_700_000_000_000,
+        next_try_ms: None,
         restarts: 0,
     }
 }

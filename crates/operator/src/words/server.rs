@@ -94,6 +94,9 @@ pub struct Server {
     pub prompts: u32,
     /// When its state last changed.
     pub since_ms: u64,
+    /// When it is tried again by itself after a failure; None while failing: the next call tries it.
+    #[serde(default)]
+    pub next_try_ms: Option<u64>,
     /// Restarts since the hub began.
     pub restarts: u32,
 }

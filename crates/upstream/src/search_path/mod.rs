@@ -42,6 +42,17 @@ pub enum SearchFault {
     /// A path was given, and nothing that can be run is there.
     #[error("{} is no program that can be run", .0.display())]
     NoProgram(PathBuf),
+    /// The same, where the path was given as seen from the server's working folder.
+    #[error(
+        "{command} is no program that can be run: a relative path is looked up in the server's working folder, which \
+         is {}. Give the full path, or another \"cwd\".", .folder.display()
+    )]
+    NoneThere {
+        /// As the config names it.
+        command: String,
+        /// Where it was looked up.
+        folder: PathBuf,
+    },
     /// The file, or the folder where it really lies, may be changed by anyone.
     #[error("{} is not run, because anyone may change it; take the write permission for others away", .0.display())]
     Writable(PathBuf),
@@ -137,12 +148,16 @@ impl Search {
         lists.push(hub);
         let path = system::is_path(command).then(|| system::files(&cwd.join(command)));
         if let Some(meant) = path {
+            let relative = Path::new(command).is_relative().then(|| (command.to_owned(), cwd.to_owned()));
             return blocking(move || {
                 let first = meant.iter().find(|file| file.exists()).or(meant.first());
                 let path = first.cloned().unwrap_or_default();
                 folders::runnable(&path).map_err(|unfit| match unfit {
                     Unfit::Writable(at) => SearchFault::Writable(at),
-                    Unfit::Missing => SearchFault::NoProgram(path.clone()),
+                    Unfit::Missing => match relative {
+                        Some((command, folder)) => SearchFault::NoneThere { command, folder },
+                        None => SearchFault::NoProgram(path.clone()),
+                    },
                 })?;
                 Ok(Found { path: Folders::of(&lists).joined(None), program: path })
             })

@@ -121,7 +121,12 @@ fn paths_and_declared_path() {
         let work = home.join("work");
         assert_eq!(search.resolve("./server", &work, None).await.unwrap().program.canonicalize().unwrap(), server);
         assert_eq!(search.resolve(server.to_str().unwrap(), home, None).await.unwrap().program, server);
-        assert!(matches!(search.resolve("./none", &work, None).await, Err(SearchFault::NoProgram(_))));
+        let none = search.resolve("./none", &work, None).await.unwrap_err();
+        assert_eq!(none, SearchFault::NoneThere { command: "./none".into(), folder: work.clone() });
+        assert!(none.to_string().contains(&format!("which is {}.", work.display())), "{none}");
+        let none = work.join("none");
+        let absolute = search.resolve(none.to_str().unwrap(), home, None).await;
+        assert_eq!(absolute, Err(SearchFault::NoProgram(none)));
         // A name is never looked for in the working folder.
         assert!(matches!(search.resolve("server", &work, None).await, Err(SearchFault::NotFound(_))));
         let found = search.resolve("server", home, work.to_str()).await.unwrap();
