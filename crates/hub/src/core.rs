@@ -10,6 +10,7 @@ use crate::views;
 use bytes::Bytes;
 use frame::{Level, object};
 use globset::GlobSet;
+use policy::CallState;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -149,6 +150,14 @@ impl Core {
     /// Tells the person's door; without a listener there is nobody to tell.
     pub(crate) fn happened(&self, event: Event) {
         let _ = self.events.send(event);
+    }
+
+    /// Tells the person's door how many calls wait for a person, and how many to be settled.
+    pub(crate) fn queue_changed(&self) {
+        let all = self.gate.index.all();
+        let count = |state| u32::try_from(all.iter().filter(|case| case.state() == state).count()).unwrap_or(u32::MAX);
+        self.happened(Event::Approvals { waiting: count(CallState::Waiting) });
+        self.happened(Event::Calls { unknown: count(CallState::Unknown) });
     }
 
     pub(crate) fn catalog_changed(&self) {

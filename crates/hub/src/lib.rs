@@ -10,6 +10,7 @@ pub mod core;
 pub mod gate;
 mod lanes;
 pub mod operate;
+pub mod person;
 pub mod prepared;
 pub mod record;
 pub mod relay;

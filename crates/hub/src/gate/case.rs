@@ -1,6 +1,7 @@
 //! One call that has a record of its own: it waits for a person, has a key, or is both. Many askers may hang on it; it
 //! runs at most once. Which state may follow which is `policy::next`'s word, never decided here.
 
+use super::index;
 use crate::agent::SeatCore;
 use crate::catalog::ToolEntry;
 use crate::road::Run;
@@ -38,6 +39,8 @@ pub(crate) struct Case {
     pub under_way: Cell<bool>,
     /// Whether a decision is being made durable; the second decision is told who was first.
     pub is_deciding: Cell<bool>,
+    /// Whether its client's name is only its own word.
+    pub unverified: Cell<bool>,
     /// Whether its row is in the database: before that nobody is told of it.
     pub is_written: Cell<bool>,
     /// What was said of it when it was last judged.
@@ -46,6 +49,8 @@ pub(crate) struct Case {
     pub badge: RefCell<Option<String>>,
     /// Rings at whatever changes what a hold has to do.
     pub news: Notify,
+    /// Rings when a decision has been made, or could not be written down.
+    pub decided: Notify,
 }
 
 impl Case {
@@ -56,10 +61,12 @@ impl Case {
             run: RefCell::default(),
             under_way: Cell::new(false),
             is_deciding: Cell::new(false),
+            unverified: Cell::new(false),
             is_written: Cell::new(false),
             judgement: RefCell::default(),
             badge: RefCell::default(),
             news: Notify::new(),
+            decided: Notify::new(),
         })
     }
 
@@ -93,6 +100,11 @@ impl Case {
         let row = self.row.borrow();
         row.edited.clone().or_else(|| row.arguments.clone())
     }
+    /// Its tool, as its client sees it.
+    pub(crate) fn tool(&self) -> Hash {
+        let row = self.row.borrow();
+        index::tool_of(&row.client, &row.server, &row.tool)
+    }
     pub(crate) fn key(&self) -> Option<Hash> {
         self.row.borrow().key
     }
@@ -100,6 +112,7 @@ impl Case {
     /// One more who waits. Its seat knows where to find it when it loses interest.
     pub(crate) fn attach(self: &Rc<Self>, asker: Asker) {
         if let Some(seat) = asker.seat.upgrade() {
+            self.unverified.set(seat.identity.unverified);
             seat.enter_case(asker.ticket, self);
         }
         self.askers.borrow_mut().push(asker);

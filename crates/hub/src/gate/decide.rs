@@ -6,7 +6,8 @@ use super::{hold, meet, now_ms};
 use crate::ask::{self, Pending, To};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
-use crate::operate::{Decided, Decision, Event as Happening, Refusal as Refused, Said};
+use crate::operate::{Event as Happening, Refusal as Refused};
+use crate::person::{Decided, Decision, Outcome as Verdict, Said};
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use contract::{Arguments, Effort, Hash, Unfit};
@@ -15,71 +16,83 @@ use policy::{CallState, Event, Grant, Judgement, Scope};
 use std::rc::Rc;
 use store::{CallNumber, Kind, Outcome};
 
-/// Decides a waiting call.
+/// Decides a waiting call. The first decision holds; who comes later is told whose it was.
 ///
 /// # Errors
-/// It does not wait any more (and who was first), is not what was shown, or the edited arguments do not fit.
-pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Decided, Refused> {
-    let case = find(core, &said.id)?;
-    let shown = case.row().sent;
-    if said.digest.is_some_and(|digest| Some(digest) != shown) {
-        return Err(Refused::new("changed", "the call is not the one that was shown; look at it again"));
+/// There is no such call, it is not what was shown, or the edited arguments do not fit.
+pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refused> {
+    let case = match find(core, &said.id) {
+        Some(case) => case,
+        None => return core.gate.recent(&said.id).map(Verdict::Anothers).ok_or_else(|| unknown(&said.id)),
+    };
+    while case.is_deciding.get() {
+        // A moment: until the other decision is durable.
+        case.decided.notified().await;
     }
-    let (state, row) = (case.state(), case.row().clone());
-    if state != CallState::Waiting || case.is_deciding.get() {
-        return Err(too_late(&case));
-    }
-    if row.expires_ms <= now_ms() {
+    if case.state() == CallState::Waiting && case.row().expires_ms <= now_ms() {
         expire(core, &case);
-        return Err(too_late(&case));
     }
-    // From here on the second decision is told who was first.
+    if case.state() != CallState::Waiting {
+        return Ok(Verdict::Anothers(decided(&case)));
+    }
+    if said.digest.is_some_and(|digest| Some(digest) != case.row().sent) {
+        let message = "the call is not the one that was shown: its arguments are others";
+        return Err(Refused::new("digest_changed", message).then(format!("callgate approval show {}", said.id)));
+    }
     case.is_deciding.set(true);
-    case.note(|row| row.decided_by.clone_from(&said.by));
     let outcome = match said.decision {
-        Decision::Approve { arguments, scope } => approve(core, &case, arguments, scope).await,
-        Decision::Deny { reason } => deny(core, &case, reason).await,
+        Decision::Approve { arguments, scope } => approve(core, &case, arguments, scope, &said.by).await,
+        Decision::Deny { reason } => deny(core, &case, reason, &said.by).await,
     };
     case.is_deciding.set(false);
-    if outcome.is_err() {
-        case.note(|row| row.decided_by.clear());
-    } else {
-        core.happened(Happening::Approvals);
-    }
+    case.decided.notify_waiters();
     case.news.notify_one();
     outcome?;
-    let (state, row) = (case.state(), case.row().clone());
-    let waiters = case.waiters();
-    if state == CallState::Approved && waiters > 0 {
-        claim(core, &case);
+    let decided = decided(&case);
+    core.gate.remember(&case, decided.clone());
+    core.happened(Happening::Decision(decided.clone()));
+    core.queue_changed();
+    if case.state() == CallState::Approved {
+        if case.waiters() > 0 {
+            claim(core, &case);
+        }
+        if case.row().scope.is_some_and(|scope| scope > Scope::Once) {
+            judge_again(core);
+        }
+    } else {
+        tell_verdict(core, &case);
     }
-    if let (CallState::Approved, Some(scope @ (Scope::Session | Scope::Tool))) = (state, row.scope) {
-        tracing::debug!(call = %case.id(), scope = scope.as_str(), "an approval is remembered");
-        judge_again(core);
-    }
-    Ok(Decided { id: said.id, state, by: row.decided_by, at_ms: row.decided_ms, runs: waiters > 0 })
+    Ok(Verdict::Yours(decided))
 }
 
-fn find(core: &Core, id: &str) -> Result<Rc<Case>, Refused> {
-    let call = id.parse::<contract::CallId>().ok().map(|id| CallNumber(id.row()));
-    let found = call.and_then(|call| core.gate.index.of_call(call)).filter(|case| case.is_written.get());
-    found.ok_or_else(|| {
-        Refused::new("unknown_approval", format!("no call `{id}` waits")).then("callgate approval list")
-    })
+/// A waiting call that is written down, by its id.
+pub(crate) fn find(core: &Core, id: &str) -> Option<Rc<Case>> {
+    let call = CallNumber(id.parse::<contract::CallId>().ok()?.row());
+    core.gate.index.of_call(call).filter(|case| case.is_written.get())
 }
 
-fn too_late(case: &Case) -> Refused {
+pub(crate) fn unknown(id: &str) -> Refused {
+    let id = contract::visible::escape(id);
+    Refused::new("unknown_approval", format!("no call `{id}` waits")).then("callgate approval list")
+}
+
+/// The decision of a case, as it stands.
+pub(crate) fn decided(case: &Case) -> Decided {
     let row = case.row();
-    let what = match row.state {
-        _ if case.is_deciding.get() => "is being decided",
-        CallState::Approved | CallState::Intent | CallState::Settled => "was approved",
-        CallState::Denied => "was denied",
-        CallState::Expired => "has expired",
-        CallState::Unknown => "ran, with an unknown outcome",
-        CallState::Waiting | CallState::Reserved | CallState::Freed => "does not wait",
+    let state = match row.state {
+        CallState::Denied | CallState::Expired => row.state,
+        _ => CallState::Approved,
     };
-    let by = if row.decided_by.is_empty() { String::new() } else { format!(" by {}", row.decided_by) };
-    Refused::new("already_decided", format!("the call {what}{by}"))
+    Decided {
+        id: case.id().to_string(),
+        state,
+        by: row.decided_by.clone(),
+        at_ms: row.decided_ms,
+        scope: row.scope,
+        reason: row.reason.clone(),
+        edited: row.edited.is_some(),
+        runs: case.waiters() > 0,
+    }
 }
 
 async fn approve(
@@ -87,6 +100,7 @@ async fn approve(
     case: &Rc<Case>,
     edited: Option<String>,
     scope: Option<Scope>,
+    by: &str,
 ) -> Result<(), Refused> {
     let judged = case.judgement.borrow().clone();
     let most = judged.as_ref().map_or(Scope::Once, Judgement::most);
@@ -95,7 +109,7 @@ async fn approve(
     let scope = scope.unwrap_or(if edited.is_some() { Scope::Once } else { usual });
     if scope > most {
         let message = format!("this call can be remembered for `{}` at most", most.as_str());
-        return Err(Refused::new("scope", message));
+        return Err(Refused::new("scope_too_wide", message));
     }
     let edited = match edited {
         None => None,
@@ -104,6 +118,7 @@ async fn approve(
     let mut row = case.row().clone();
     row.state = policy::next(row.state, Event::Approve).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
     row.decided_ms = now_ms();
+    row.decided_by = by.to_owned();
     row.scope = Some(scope);
     if let Some((text, digest)) = edited {
         row.edited = Some(text);
@@ -141,7 +156,7 @@ async fn fit(case: &Case, text: String) -> Result<(Bytes, Hash), Refused> {
         let message = "nobody waits for this call any more, so its arguments cannot be edited; approve or deny it as it is";
         return Err(Refused::new("detached", message));
     };
-    let compiled = tool.compiled().map_err(|fault| Refused::new("bad_arguments", fault))?;
+    let compiled = tool.compiled().map_err(|fault| Refused::new("invalid_arguments", fault))?;
     let text = Bytes::from(text);
     let checking = text.clone();
     let checked = tokio::task::spawn_blocking(move || {
@@ -153,25 +168,25 @@ async fn fit(case: &Case, text: String) -> Result<(Bytes, Hash), Refused> {
         Ok(Ok(fitting)) => fitting,
         Ok(Err(problems)) => {
             let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            return Err(Refused::new("bad_arguments", format!("the arguments do not fit: {}", all.join("; "))));
+            return Err(Refused::new("invalid_arguments", all.join("\n")));
         }
         Err(_) => return Err(Refused::new("internal", "the arguments could not be checked")),
     };
     let digest = meet::digest_of(Some(&fitting), &tool);
-    digest.map(|digest| (fitting, digest)).ok_or_else(|| Refused::new("bad_arguments", "the arguments cannot be read"))
+    digest.map(|digest| (fitting, digest)).ok_or_else(|| Refused::new("invalid_arguments", "the arguments cannot be read"))
 }
 
-async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>) -> Result<(), Refused> {
+async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str) -> Result<(), Refused> {
     let mut row = case.row().clone();
     row.state = policy::next(row.state, Event::Deny).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
     row.decided_ms = now_ms();
+    row.decided_by = by.to_owned();
     row.reason = reason.unwrap_or_default();
     row.arguments = None;
     row.edited = None;
     let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Denied);
     core.ledger.put_call(row.clone(), Some(note)).await.map_err(|cause| unwritten(&cause))?;
     case.note(|now| *now = row);
-    tell_verdict(core, case);
     Ok(())
 }
 
@@ -189,8 +204,11 @@ pub(crate) fn expire(core: &Rc<Core>, case: &Rc<Case>) {
     let note = core.ledger.case_note(&row, Kind::Expired, Outcome::ApprovalExpired);
     // A row that stays as it was expires again at the next start.
     drop(core.ledger.put_call(row, Some(note)));
+    let decided = decided(case);
+    core.gate.remember(case, decided.clone());
+    core.happened(Happening::Decision(decided));
+    core.queue_changed();
     tell_verdict(core, case);
-    core.happened(Happening::Approvals);
 }
 
 /// Tells all who wait; where nobody does, the next identical call is told, once.

@@ -5,7 +5,6 @@ use super::case::{Asker, Case};
 use super::{decide, meet, now_ms, road};
 use crate::ask::{self, Pending, To};
 use crate::core::Core;
-use crate::operate::Event as Happening;
 use bytes::Bytes;
 use contract::Hash;
 use contract::outcome::{Code, Pending as Wait, Refusal};
@@ -130,7 +129,7 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
         }
         case.is_deciding.set(false);
         case.news.notify_one();
-        core.happened(Happening::Approvals);
+        core.queue_changed();
         if case.state() == CallState::Approved {
             decide::claim(&core, &case);
         }
@@ -152,7 +151,7 @@ fn write(core: &Rc<Core>, case: &Rc<Case>) {
     task::spawn("write down a waiting call", async move {
         if written.await.is_ok() {
             case.is_written.set(true);
-            core.happened(Happening::Approvals);
+            core.queue_changed();
             watch(&core, &case).await;
             return;
         }

@@ -14,12 +14,18 @@ pub(crate) mod settle;
 use crate::catalog::ToolEntry;
 use index::Index;
 use lost::LostResults;
+use crate::person::{Decided, Pause};
+use case::Case;
 use contract::Hash;
-use policy::{Facts, Grant, Judgement, Rulebook};
+use policy::{CallState, Facts, Grant, Judgement, Rulebook};
+use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
+
+/// Decisions that are remembered for whoever comes later.
+const MOST_DECISIONS: usize = 1_000;
 
 /// How long calls wait, and what decides them.
 #[derive(Clone)]
@@ -64,7 +70,11 @@ pub(crate) struct Gate {
     age: Cell<u64>,
     pub(crate) grants: RefCell<Vec<Grant>>,
     pub(crate) lost: LostResults,
-    paused: Cell<bool>,
+    pause: RefCell<Pause>,
+    /// The latest decisions, for whoever comes later.
+    decisions: RefCell<VecDeque<Decided>>,
+    /// Per client and tool, by [`index::tool_of`]: how often it was asked about, and denied.
+    history: RefCell<FxHashMap<Hash, (u32, u32)>>,
     /// Whether it is known what became of the calls that were open when the last run ended.
     settled: Cell<bool>,
     pub(crate) settling: Notify,
@@ -78,7 +88,9 @@ impl Default for Gate {
             age: Cell::new(0),
             grants: RefCell::default(),
             lost: LostResults::default(),
-            paused: Cell::new(false),
+            pause: RefCell::default(),
+            decisions: RefCell::default(),
+            history: RefCell::default(),
             settled: Cell::new(true),
             settling: Notify::new(),
         }
@@ -97,11 +109,32 @@ impl Gate {
     pub(crate) fn age(&self) -> u64 {
         self.age.get()
     }
-    pub(crate) fn pause(&self, paused: bool) {
-        self.paused.set(paused);
+    pub(crate) fn set_pause(&self, pause: Pause) {
+        *self.pause.borrow_mut() = pause;
+    }
+    pub(crate) fn pause(&self) -> Pause {
+        self.pause.borrow().clone()
     }
     pub(crate) fn is_paused(&self) -> bool {
-        self.paused.get()
+        self.pause.borrow().since_ms.is_some()
+    }
+    /// A decision that was made.
+    pub(crate) fn remember(&self, case: &Case, decided: Decided) {
+        let mut history = self.history.borrow_mut();
+        let (asked, denied) = history.entry(case.tool()).or_default();
+        *asked += 1;
+        *denied += u32::from(decided.state != CallState::Approved);
+        let mut decisions = self.decisions.borrow_mut();
+        decisions.push_front(decided);
+        decisions.truncate(MOST_DECISIONS);
+    }
+    /// A decision that was made not long ago.
+    pub(crate) fn recent(&self, id: &str) -> Option<Decided> {
+        self.decisions.borrow().iter().find(|decided| decided.id == id).cloned()
+    }
+    /// How often this client's calls of this tool were asked about, and denied.
+    pub(crate) fn history(&self, case: &Case) -> (u32, u32) {
+        self.history.borrow().get(&case.tool()).copied().unwrap_or_default()
     }
     pub(crate) fn is_settled(&self) -> bool {
         self.settled.get()

@@ -8,7 +8,7 @@ use super::meet::{self, Request};
 use super::now_ms;
 use crate::ask;
 use crate::core::Core;
-use crate::operate::{Event as Happening, Refusal as Refused};
+use crate::operate::Refusal as Refused;
 use bytes::Bytes;
 use contract::outcome::{Code, Told, tell};
 use contract::{CallId, Hash};
@@ -33,7 +33,7 @@ fn drop_row(core: &Core, case: &Case) {
     core.gate.index.leave(case);
     case.under_way.set(false);
     core.ledger.job(Job::DropCall(case.call()));
-    core.happened(Happening::Approvals);
+    core.queue_changed();
 }
 
 /// What the road says of the end of a case's run.
@@ -73,7 +73,7 @@ fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
     if row.key.is_none() {
         // Its end row in the audit takes the record away.
         core.gate.index.leave(case);
-        return core.happened(Happening::Approvals);
+        return core.queue_changed();
     }
     let ended_ms = now_ms();
     core.gate.index.settle(case, SettledKey {
@@ -99,7 +99,7 @@ fn unknown(core: &Core, case: &Rc<Case>) {
         row.edited = None;
     });
     core.ledger.save_call(case.row().clone());
-    core.happened(Happening::Approvals);
+    core.queue_changed();
 }
 
 /// A person says what became of a call with an unknown outcome.
@@ -127,7 +127,7 @@ pub(crate) async fn settle(core: &Rc<Core>, id: &str, ran: Event, by: &str) -> R
         }
         _ => drop_row(core, &case),
     }
-    core.happened(Happening::Approvals);
+    core.queue_changed();
     Ok(row)
 }
 

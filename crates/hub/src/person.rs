@@ -1,0 +1,140 @@
+//! What a person asks and says about calls: words between the person's door and the gate. `Send`, plain values.
+
+use contract::Hash;
+use policy::{CallState, Scope};
+use serde::{Deserialize, Serialize};
+use store::CallRecord;
+
+/// A decision about a waiting call.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// Which: the id of its call.
+    pub id: String,
+    /// Digest of the arguments that were shown; another one is another call.
+    pub digest: Option<Hash>,
+    /// What is to be done.
+    pub decision: Decision,
+    /// Who says so, and where, for people.
+    pub by: String,
+}
+
+/// What is to be done with a waiting call.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// It may run.
+    Approve {
+        /// Other arguments in place of those that were asked for, a JSON object.
+        arguments: Option<String>,
+        /// What it is remembered for; None: what is usual for its tool.
+        scope: Option<Scope>,
+    },
+    /// It may not.
+    Deny {
+        /// Why; the agent reads it.
+        reason: Option<String>,
+    },
+}
+
+/// A decision that holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decided {
+    /// Id of the call.
+    pub id: String,
+    /// `approved`, `denied` or `expired`.
+    pub state: CallState,
+    /// Who decided, and where.
+    pub by: String,
+    /// Milliseconds since 1970.
+    pub at_ms: u64,
+    /// What an approval is remembered for.
+    pub scope: Option<Scope>,
+    /// The reason that was given.
+    pub reason: String,
+    /// Whether the arguments were changed.
+    pub edited: bool,
+    /// Whether somebody waits for it, so that it runs at once.
+    pub runs: bool,
+}
+
+/// The answer to a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Yours(Decided),
+    /// Another one came before it and holds.
+    Anothers(Decided),
+}
+
+/// A call that waits, or is approved and waits for its client.
+#[derive(Clone)]
+pub struct WaitingCall {
+    /// Its record, arguments included.
+    pub record: CallRecord,
+    /// Identical requests that wait now.
+    pub waiters: u32,
+    /// Whether the client's name is only its own word.
+    pub unverified: bool,
+    /// The most that an approval may be remembered for.
+    pub most: Scope,
+    /// Why it waits once more although it was approved.
+    pub again: Option<String>,
+    /// How often this client's calls of this tool were asked about before, since the hub began.
+    pub asked_before: u32,
+    /// How often that ended in a no.
+    pub denied_before: u32,
+    /// Description of the tool.
+    pub description: Option<String>,
+    /// Its input schema.
+    pub schema: Option<String>,
+}
+
+impl std::fmt::Debug for WaitingCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WaitingCall").field("record", &self.record).finish_non_exhaustive()
+    }
+}
+
+/// Whether all calls that may change something are held.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Since when, in milliseconds since 1970; None: they are not.
+    pub since_ms: Option<u64>,
+    /// Who said so.
+    pub by: String,
+}
+
+/// What a person found out about a call with an unknown outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It ran.
+    Ran,
+    /// It did not.
+    NotRan,
+}
+
+/// How the rules see one call of one tool.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// Name in the aggregate.
+    pub name: String,
+    /// Key of its server.
+    pub server: String,
+    /// What it may do.
+    pub effect: policy::Effect,
+    /// How often it asks.
+    pub tier: policy::Tier,
+    /// What made it so.
+    pub tier_why: String,
+    /// What is done.
+    pub then: policy::Then,
+    /// The deciding rule.
+    pub rule: Option<String>,
+    /// Why, in a sentence.
+    pub why: String,
+    /// The rule's own words.
+    pub reason: Option<String>,
+    /// The most that an approval may be remembered for.
+    pub most: Scope,
+    /// Whether a remembered approval covers it; None without one.
+    pub remembered: Option<String>,
+}
