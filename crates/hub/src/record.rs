@@ -399,6 +399,7 @@ impl Audit {
             prompts: Some(array(&listing.prompts)),
             resources: Some(array(&listing.resources)),
             templates: Some(array(&listing.templates)),
+            hashes: None,
         };
         self.committer.submit(Job::SaveEra(era), None);
         self.committer.submit(Job::SaveSnapshot(Box::new(snapshot)), None);

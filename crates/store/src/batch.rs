@@ -33,6 +33,17 @@ pub enum Item<'a> {
     Stranger(&'a str),
 }
 
+/// What more a row has to tell. Never a secret, never an argument value.
+#[derive(Clone, Copy)]
+pub enum Detail<'a> {
+    /// Nothing.
+    None,
+    /// A text that many rows share: a rule and why, registered once by [`Ledger::detail`](crate::Ledger::detail).
+    Known(&'a Subject),
+    /// A JSON object of this row.
+    Text(&'a str),
+}
+
 /// Where the time of a call went, in µs. Human time, queue time and tool time are clocks of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stages {
@@ -75,6 +86,8 @@ pub struct Entry<'a> {
     pub result_bytes: u64,
     /// Where the time went.
     pub stages: Stages,
+    /// More.
+    pub detail: Detail<'a>,
 }
 
 impl<'a> Entry<'a> {
@@ -93,6 +106,7 @@ impl<'a> Entry<'a> {
             arguments: None,
             result_bytes: 0,
             stages: Stages::default(),
+            detail: Detail::None,
         }
     }
 }

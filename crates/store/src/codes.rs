@@ -74,6 +74,16 @@ codes! {
         End = 3, "end";
         /// A call that was refused before anything was sent.
         Refused = 4, "refused";
+        /// A call waits for a person. Durable before anybody is told.
+        Asked = 5, "asked";
+        /// A person or a remembered approval decided. Durable before anybody is told.
+        Decision = 6, "decision";
+        /// Nobody decided, or nobody came back, in time.
+        Expired = 7, "expired";
+        /// A retry was answered by the result of the call that it repeats; nothing ran.
+        Replayed = 8, "replayed";
+        /// A person said what became of a call of which nobody knew.
+        Settled = 9, "settled";
         /// The hub began to run.
         Start = 16, "start";
         /// The hub stopped in order: every row before it is there.
@@ -82,6 +92,8 @@ codes! {
         Gap = 18, "gap";
         /// A person accepted that the log no longer reaches its old anchor.
         Epoch = 19, "epoch";
+        /// Rows older than they are kept were removed; the detail names the last of them and its link.
+        Cut = 20, "cut";
         /// The lists of a server changed.
         Catalog = 32, "catalog";
         /// A config was applied.
@@ -92,6 +104,10 @@ codes! {
         Server = 35, "server";
         /// A client came or went.
         Client = 36, "client";
+        /// Definitions were approved, or seen for the first time and trusted.
+        Pin = 37, "pin";
+        /// An approval was remembered or forgotten.
+        Grant = 38, "grant";
     }
 }
 
@@ -144,6 +160,14 @@ codes! {
         AuditUnavailable = 31, "audit_unavailable";
         /// The client took it back.
         Cancelled = 32, "cancelled";
+        /// It waits for a person: an asked row.
+        Pending = 48, "pending";
+        /// A person said yes: a decision row.
+        Approved = 49, "approved";
+        /// A person found that it ran: a settled row.
+        Ran = 50, "ran";
+        /// A person found that it did not run: a settled row.
+        NotRan = 51, "not_ran";
     }
 }
 
@@ -166,5 +190,33 @@ codes! {
         Task = 6, "tasks";
         /// A method that this version doesn't know.
         Other = 255, "other";
+    }
+}
+
+codes! {
+    /// What a pin holds fast.
+    PinKind {
+        /// The definition of a tool.
+        Tool = 1, "tool";
+        /// The definition of a prompt.
+        Prompt = 2, "prompt";
+        /// The entry of a resource.
+        Resource = 3, "resource";
+        /// The entry of a resource template.
+        Template = 4, "template";
+        /// A server's instructions.
+        Instructions = 5, "instructions";
+        /// How a server is launched.
+        Launch = 6, "launch";
+    }
+}
+
+codes! {
+    /// How a pin came to be.
+    PinHow {
+        /// It was seen for the first time and policy allowed it (rules.md 14).
+        FirstUse = 1, "first_use";
+        /// A person approved it.
+        Person = 2, "person";
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::batch::Batch;
 use crate::kept::{EraMemory, Snapshot};
-use crate::{CallNumber, JobFault, Kind, StoreFault};
+use crate::{CallNumber, CallRecord, Grants, JobFault, Kind, Method, Outcome, Pin, StoreFault};
+use bytes::Bytes;
+use policy::{Effect, Grant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -76,11 +78,19 @@ pub(crate) type Listener = Box<dyn FnMut(Told) + Send>;
 /// Takes the end of one job.
 pub type Done = Box<dyn FnOnce(Result<(), JobFault>) + Send>;
 
-/// An audit row about something that is no call. Texts must hold no secret and no argument value.
+/// An audit row about something other than the sending of a call. Texts must hold no secret and no argument value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// What is told.
     pub kind: Kind,
+    /// Which call; 0 for none.
+    pub call: CallNumber,
+    /// How it was asked.
+    pub method: Method,
+    /// Its effect class.
+    pub effect: Option<Effect>,
+    /// What came of it.
+    pub outcome: Outcome,
     /// Milliseconds since 1970.
     pub at_ms: u64,
     /// Which client, or empty.
@@ -95,8 +105,27 @@ pub struct Note {
     pub detail: String,
 }
 
+impl Note {
+    /// A note with nothing but what is told and when.
+    pub fn new(kind: Kind, at_ms: u64) -> Note {
+        Note {
+            kind,
+            call: CallNumber(0),
+            method: Method::None,
+            effect: None,
+            outcome: Outcome::None,
+            at_ms,
+            client: String::new(),
+            server: String::new(),
+            item: String::new(),
+            definition: String::new(),
+            detail: String::new(),
+        }
+    }
+}
+
 /// Something for the committer to write that is no row of a call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Job {
     /// Remember a server's lists.
     SaveSnapshot(Box<Snapshot>),
@@ -115,6 +144,58 @@ pub enum Job {
     AcceptEpoch,
     /// An audit row.
     Note(Note),
+    /// Put the record of a call in place of what is known of it, with an audit row in the same transaction. Durable
+    /// when done, where the state is one that people or agents are told of.
+    PutCall {
+        /// The whole record.
+        record: Box<CallRecord>,
+        /// What is written of it.
+        note: Option<Note>,
+    },
+    /// A call with a record has run to its end; its arguments are erased.
+    EndCall {
+        /// Which call.
+        call: CallNumber,
+        /// How it ended.
+        outcome: Outcome,
+        /// Milliseconds since 1970.
+        ended_ms: u64,
+        /// What a retry with the same key is answered with.
+        result: Option<Bytes>,
+    },
+    /// Nothing is left to remember of a call: its key is free.
+    DropCall(CallNumber),
+    /// Hold texts fast, in place of those of the same name. Durable when done. So the next three.
+    PutPins {
+        /// Which; each with its text.
+        pins: Vec<Pin>,
+        /// What is written of it.
+        note: Option<Note>,
+    },
+    /// Let go of all that was held fast of a server.
+    DropPins {
+        /// Which.
+        server: String,
+    },
+    /// Remember an approval, in place of one for the same client, server, launch, tool and session.
+    Remember {
+        /// What it covers.
+        grant: Grant,
+        /// What is written of it.
+        note: Option<Note>,
+    },
+    /// Forget approvals.
+    ForgetGrants {
+        /// Which.
+        which: Grants,
+        /// What is written of it.
+        note: Option<Note>,
+    },
+    /// From now on keep audit rows for so many days: older ones are removed now and then.
+    Keep {
+        /// At least one.
+        days: u32,
+    },
     /// Only for tests: limits of the database.
     #[cfg(test)]
     Pragma(&'static str),
@@ -122,7 +203,24 @@ pub enum Job {
 
 impl Job {
     pub(crate) fn must_be_durable(&self) -> bool {
-        matches!(self, Job::Set { .. } | Job::AcceptEpoch)
+        match self {
+            Job::PutCall { record, .. } => record.must_be_durable(),
+            Job::Set { .. }
+            | Job::AcceptEpoch
+            | Job::PutPins { .. }
+            | Job::DropPins { .. }
+            | Job::Remember { .. }
+            | Job::ForgetGrants { .. } => true,
+            Job::SaveSnapshot(_)
+            | Job::SaveEra(_)
+            | Job::ForgetServer(_)
+            | Job::Note(_)
+            | Job::EndCall { .. }
+            | Job::DropCall(_)
+            | Job::Keep { .. } => false,
+            #[cfg(test)]
+            Job::Pragma(_) => false,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! log. Sleeps without a timer while nothing is to be done.
 
 use crate::anchor::Anchor;
-use crate::batch::Batch;
+use crate::batch::{Batch, effect_code};
 use crate::chain::hex;
 use crate::committer::{AuditState, Cause, Done, Job, Listener, Message, Note, Settled, Shared, Told};
 use crate::flight::Slots;
@@ -120,6 +120,21 @@ impl Engine {
                 Message::Batch(batch) => {
                     rows += batch.rows.len();
                     work.push(Work::Batch(batch));
+                }
+                Message::Job(
+                    Job::PutCall { .. }
+                    | Job::EndCall { .. }
+                    | Job::DropCall(_)
+                    | Job::PutPins { .. }
+                    | Job::DropPins { .. }
+                    | Job::Remember { .. }
+                    | Job::ForgetGrants { .. }
+                    | Job::Keep { .. },
+                    done,
+                ) => {
+                    if let Some(done) = done {
+                        done(Err(JobFault::Unavailable(Cause::Failing)));
+                    }
                 }
                 Message::Job(job, done) => {
                     rows += 1;
@@ -242,6 +257,15 @@ impl Engine {
                 self.writer.line(conn, line)
             }
             Job::Note(note) => self.writer.line(conn, note_line(note)),
+            // Refused in `gather`: the tables for them come with the next schema step.
+            Job::PutCall { .. }
+            | Job::EndCall { .. }
+            | Job::DropCall(_)
+            | Job::PutPins { .. }
+            | Job::DropPins { .. }
+            | Job::Remember { .. }
+            | Job::ForgetGrants { .. }
+            | Job::Keep { .. } => Ok(()),
             #[cfg(test)]
             Job::Pragma(_) => Ok(()),
         }
@@ -337,7 +361,11 @@ fn guards_of(work: &Work) -> impl Iterator<Item = CallNumber> {
 
 fn note_line(note: &Note) -> Line<'_> {
     Line {
+        call: note.call.0,
         kind: note.kind.code(),
+        method: note.method.code(),
+        effect: u64::from(effect_code(note.effect)),
+        outcome: note.outcome.code(),
         at: note.at_ms,
         client: &note.client,
         server: &note.server,

@@ -127,4 +127,10 @@ pub enum ReadFault {
     /// A key, anchor or other file beside the database can't be used.
     #[error(transparent)]
     Store(#[from] StoreFault),
+    /// It is there, but was sealed with another key, or is damaged.
+    #[error("{what} is stored but can't be unsealed: the key file is another one, or it is damaged")]
+    Sealed {
+        /// What was asked for.
+        what: &'static str,
+    },
 }

@@ -1,5 +1,8 @@
 //! What is remembered of servers and settings from one run to the next. Plain rows, read at start.
 
+use crate::{CallRecord, Pin};
+use contract::Hash;
+use policy::Grant;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// The lists of one server as it last gave them, so that it needs not run to be listed.
@@ -27,6 +30,8 @@ pub struct Snapshot {
     pub resources: Option<String>,
     /// Resource templates.
     pub templates: Option<String>,
+    /// Of each tool, in the order of the list: hash of its definition, hash of its schemas. None: not known.
+    pub hashes: Option<Vec<(Hash, Hash)>>,
 }
 
 /// Which revision a server was found to speak, known even before it ever gave a list.
@@ -51,6 +56,13 @@ pub struct Kept {
     pub eras: Vec<EraMemory>,
     /// Key and value, by key.
     pub settings: Vec<(String, String)>,
+    /// Records of calls, oldest first, as they stand after what the last run left open was judged: those that wait or
+    /// were approved, unknown ones, and ended ones for at least [`KEYS_KEPT_MS`](crate::KEYS_KEPT_MS).
+    pub calls: Vec<CallRecord>,
+    /// What is held fast, without the texts.
+    pub pins: Vec<Pin>,
+    /// Remembered approvals.
+    pub grants: Vec<Grant>,
 }
 
 /// Launches of one server that are remembered.
@@ -82,6 +94,7 @@ impl Kept {
                         prompts: row.get(8)?,
                         resources: row.get(9)?,
                         templates: row.get(10)?,
+                        hashes: None,
                     })
                 },
             )?,
@@ -94,6 +107,9 @@ impl Kept {
                 })
             })?,
             settings: all(conn, "SELECT key, value FROM settings ORDER BY key", |row| Ok((row.get(0)?, row.get(1)?)))?,
+            calls: Vec::new(),
+            pins: Vec::new(),
+            grants: Vec::new(),
         })
     }
 }

@@ -4,7 +4,8 @@
 use crate::batch::{Batch, Entry, Item, Registered, Registration, Subject};
 use crate::chain::Keyed;
 use crate::committer::{Message, Shared};
-use crate::{CallNumber, Kind, Mark};
+use crate::{CallNumber, Cause, Done, Job, JobFault, Kind, Mark};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -93,14 +94,34 @@ impl Ledger {
     /// Registers a tool, prompt or resource: its name, the hash of its definition, and the argument names that its
     /// schema knows. Only those are ever recorded as text.
     pub fn tool(&mut self, name: &str, definition: &str, fields: &[&str]) -> Subject {
+        self.register(cut(name).into(), definition, fields)
+    }
+
+    fn register(&mut self, text: Box<str>, definition: &str, fields: &[&str]) -> Subject {
         self.last_id += 1;
         self.batch.registrations.push(Registration {
             id: self.last_id,
-            text: cut(name).into(),
+            text,
             definition: definition.into(),
             fields: fields.iter().map(|&field| field.into()).collect(),
         });
         Subject(Rc::new(Registered { id: self.last_id, gone: self.gone.clone() }))
+    }
+
+    /// Registers a detail that many rows share, a JSON object: a rule and why. Over 8 KiB only its size is kept.
+    pub fn detail(&mut self, json: &str) -> Subject {
+        self.register(short_detail(json).into_owned().into(), "", &[])
+    }
+
+    /// Queues a job in order with the rows: what was pushed before is written before it, in the same transaction or an
+    /// earlier one. `done` is called on the committer's thread after its commit, or when it could not be written.
+    pub fn submit(&mut self, job: Job, done: Option<Done>) -> Due {
+        // The tables for it come with the next schema step.
+        drop(job);
+        if let Some(done) = done {
+            done(Err(JobFault::Unavailable(Cause::Failing)));
+        }
+        Due::Already
     }
 
     /// Adds a row.
@@ -123,6 +144,10 @@ impl Ledger {
             self.is_due = true;
             return Due::Now;
         }
+        self.due()
+    }
+
+    fn due(&mut self) -> Due {
         if self.batch.rows.len() >= BATCH_ROWS || self.batch.weight >= BATCH_WEIGHT {
             self.flush();
             return Due::Already;
@@ -187,6 +212,16 @@ impl Ledger {
 impl Drop for Ledger {
     fn drop(&mut self) {
         self.flush();
+    }
+}
+
+/// Longest detail that is kept as text.
+const LONGEST_DETAIL: usize = 8192;
+
+pub(crate) fn short_detail(json: &str) -> Cow<'_, str> {
+    match json.len() {
+        ..=LONGEST_DETAIL => Cow::Borrowed(json),
+        bytes => Cow::Owned(format!("{{\"left_out\":{bytes}}}")),
     }
 }
 

@@ -13,7 +13,8 @@ use crate::places::{self, Found};
 use crate::reader::read_lines;
 use crate::recover::{Boot, Fate, Recovered, fate};
 use crate::writer::{Tip, Writer};
-use crate::{BootId, CallNumber, Kind, Outcome, StoreFault, schema};
+use crate::{BootId, CallNumber, Kind, Outcome, StoreFault, Vault, schema};
+use policy::CallState;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -78,6 +79,8 @@ pub struct Opened {
     pub recovered: Vec<Recovered>,
     /// What is remembered.
     pub kept: Kept,
+    /// For the blocking pool: results and approved texts.
+    pub vault: Vault,
     /// For the relay: audit rows.
     pub ledger: Ledger,
     /// For the relay: flight marks.
@@ -95,6 +98,8 @@ pub struct Opening {
     pub found: Found,
     /// What is remembered.
     pub kept: Kept,
+    /// For the blocking pool: results and approved texts.
+    pub vault: Vault,
     /// For the relay: audit rows.
     pub ledger: Ledger,
     /// For the relay: flight marks.
@@ -132,9 +137,9 @@ impl Store {
             let _ = tell.try_send(settlement);
         })?;
         let settlement = settled.recv().map_err(|_| StoreFault::Thread("it ended at once"))??;
-        let Opening { found, kept, ledger, flight, committer, thread } = opening;
+        let Opening { found, kept, vault, ledger, flight, committer, thread } = opening;
         let Settlement { is_on_network, trust, has_gap, recovered } = settlement;
-        Ok(Opened { found, is_on_network, trust, has_gap, recovered, kept, ledger, flight, committer, thread })
+        Ok(Opened { found, is_on_network, trust, has_gap, recovered, kept, vault, ledger, flight, committer, thread })
     }
 
     /// The same without waiting for the disk: reads what is remembered, leaves the rest to the committer's thread.
@@ -183,7 +188,7 @@ impl Store {
         let (spare, spares) = sync_channel(4);
         let ledger = Ledger::new(queue.clone(), spares, shared.clone(), keys.names.clone(), CallNumber::base(number));
         let committer = Committer { queue: queue.clone(), shared: shared.clone() };
-        let (slots, run) = (flight.slots(), run.to_owned());
+        let (slots, run, vault) = (flight.slots(), run.to_owned(), Vault::new(&dir));
         let listener: Listener = Box::new(told);
         let work = move || {
             let begin = || -> Result<(Engine, Settlement), StoreFault> {
@@ -242,7 +247,7 @@ impl Store {
             .name("committer".to_owned())
             .spawn(work)
             .map_err(|_| StoreFault::Thread("it could not be started"))?;
-        Ok(Opening { found, kept, ledger, flight, committer, thread: CommitterThread { queue, thread } })
+        Ok(Opening { found, kept, vault, ledger, flight, committer, thread: CommitterThread { queue, thread } })
     }
 }
 
@@ -309,7 +314,7 @@ fn begin(
             };
             writer.recovered(&transaction, &intent.line(), outcome, at)?;
             let (client, server, item) = (intent.client, intent.server, intent.item);
-            recovered.push(Recovered { call, fate, client, server, item });
+            recovered.push(Recovered { call, fate, state: CallState::Freed, client, server, item });
         }
         if has_gap {
             let detail = "{\"reason\":\"the last run did not stop in order\"}";

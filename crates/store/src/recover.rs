@@ -1,6 +1,7 @@
 //! What became of the calls that a dead hub had announced. The decision is a pure function.
 
 use crate::CallNumber;
+use policy::CallState;
 
 /// Whether the dead hub ran in this boot of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,9 @@ pub struct Recovered {
     pub call: CallNumber,
     /// What became of it; recorded as its end row.
     pub fate: Fate,
+    /// How its record stands now: approved again if it was approved, was not sent and has not expired; unknown until a
+    /// person settles it; freed where no record is kept.
+    pub state: CallState,
     /// Who asked.
     pub client: String,
     /// Which server.

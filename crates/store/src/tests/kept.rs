@@ -34,7 +34,8 @@ fn what_was_saved_is_there_after_a_restart() {
     }
     desk.stop();
     let desk = Desk::open(home.path());
-    let expect = Kept { catalogs: vec![newer], eras: vec![era], settings: vec![("port".into(), "8".into())] };
+    let settings = vec![("port".into(), "8".into())];
+    let expect = Kept { catalogs: vec![newer], eras: vec![era], settings, ..Kept::default() };
     assert_eq!(desk.opened.kept, expect);
     desk.opened.committer.submit_and_wait(Job::ForgetServer("files".into())).unwrap();
     desk.stop();
@@ -60,13 +61,10 @@ fn notes_are_rows_of_the_chain() {
     let home = tempfile::tempdir().unwrap();
     let desk = Desk::open(home.path());
     let note = Note {
-        kind: Kind::Token,
-        at_ms: 3,
         client: "cursor".into(),
-        server: String::new(),
         item: "cursor".into(),
-        definition: String::new(),
         detail: r#"{"added":true}"#.into(),
+        ..Note::new(Kind::Token, 3)
     };
     desk.opened.committer.submit_and_wait(Job::Note(note)).unwrap();
     desk.stop();
