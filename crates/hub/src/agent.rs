@@ -34,6 +34,8 @@ pub struct Identity {
     pub transport: &'static str,
     /// What *this session* means for it: one adapter, over reconnects and restarts of the hub, or one token.
     pub session: Rc<str>,
+    /// The process that speaks for it, where the door can tell.
+    pub process: Option<u32>,
 }
 
 /// Something that a client may want to be told although it has not asked just now.

@@ -352,6 +352,28 @@ impl Audit {
         }
     }
 
+    /// Writes that a setting was changed, in a sentence.
+    pub(crate) fn setting(&self, which: &str, what: &str) {
+        let detail = serde_json::json!({ "change": what }).to_string();
+        let note = Note { item: which.into(), detail, ..Note::new(Kind::Setting, millis(SystemTime::now())) };
+        self.job(Job::Note(note));
+    }
+
+    /// Remembers an approval and waits for its commit.
+    pub(crate) fn remember_grant(&self, grant: policy::Grant) -> impl Future<Output = Result<(), String>> + use<> {
+        let detail = serde_json::json!({ "scope": grant.scope().as_str() }).to_string();
+        let note = Note {
+            client: grant.client.to_string(),
+            server: grant.server.to_string(),
+            item: grant.tool.to_string(),
+            definition: grant.definition.to_string(),
+            effect: Some(grant.effect),
+            detail,
+            ..Note::new(Kind::Grant, grant.at_ms)
+        };
+        self.written(Job::Remember { grant, note: Some(note) })
+    }
+
     /// Hands over a job in its order among the rows; nobody waits for it.
     pub(crate) fn job(&self, job: Job) {
         let due = self.ledger.borrow_mut().submit(job, None);

@@ -112,6 +112,7 @@ impl HttpDoor {
             bounds,
             sessions: Sessions::default(),
             places: Places::default(),
+            sessions_of_tokens: RefCell::default(),
             open: Rc::default(),
         };
         HttpDoor { door: Rc::new(door) }
@@ -147,8 +148,21 @@ impl HttpDoor {
 
 impl Door {
     fn join(&self, caller: &Caller, notices: Rc<dyn Notices>) -> Result<Box<dyn Place>, UnknownView> {
-        let identity = Identity { name: caller.name.clone(), unverified: false, transport: "http" };
+        let session = self.sessions_of(&caller.name);
+        let name = caller.name.clone();
+        let identity = Identity { name, unverified: false, transport: "http", session, process: None };
         self.hub.join(identity, caller.holder.view.clone(), notices)
+    }
+
+    /// The session of a token: twelve hours from its first use.
+    fn sessions_of(&self, token: &Rc<str>) -> Rc<str> {
+        let mut known = self.sessions_of_tokens.borrow_mut();
+        let fresh = || (Instant::now(), Rc::<str>::from(format!("token:{token}:{}", crate::fresh_key())));
+        let (since, session) = known.entry(Rc::clone(token)).or_insert_with(fresh);
+        if since.elapsed() > TOKEN_SESSION {
+            (*since, *session) = fresh();
+        }
+        Rc::clone(session)
     }
 
     /// Who sends it and where to: no valid token comes before no such path.

@@ -3,7 +3,7 @@
 use super::keys::{Hub, PortOwner, Profile, Results, Share, Start};
 use super::template::Template;
 use indexmap::IndexMap;
-use policy::Effect;
+use policy::{Effect, Fallback, RuleSource};
 use std::time::Duration;
 
 /// Seconds without a call after which a lazy server is stopped.
@@ -14,20 +14,51 @@ pub const IDLE_STOP_SECONDS: u64 = 300;
 pub struct Config {
     /// Servers by key, in the order of the file.
     pub servers: IndexMap<String, ServerConfig>,
-    /// What runs without asking.
+    /// Which calls run, which a person is asked about, which are refused.
     pub policy: PolicyConfig,
     /// Selections of tools by name.
     pub profiles: IndexMap<String, Profile>,
+    /// Hosts that need something of their own.
+    pub hosts: IndexMap<String, HostConfig>,
     /// Settings of the hub itself.
     pub hub: Hub,
 }
 
-/// Which calls are allowed. One case, until the gate exists (rules.md 38).
+/// Which calls run, which a person is asked about, which are refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyConfig {
+    /// For tools that no rule names.
+    pub default: Fallback,
+    /// The rules.
+    pub rules: Vec<RuleSource>,
+    /// How long calls wait.
+    pub approval: ApprovalConfig,
+}
+
+impl Default for PolicyConfig {
+    fn default() -> PolicyConfig {
+        PolicyConfig { default: Fallback::Auto, rules: Vec::new(), approval: ApprovalConfig::default() }
+    }
+}
+
+/// How long calls wait for a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PolicyConfig {
-    /// Every call runs.
-    #[default]
-    AllowAll,
+pub struct ApprovalConfig {
+    /// How long a request is held open.
+    pub hold: Duration,
+    /// The same where its client gave a progress token.
+    pub hold_with_progress: Duration,
+    /// How long a call can be decided and an approval redeemed.
+    pub expire: Duration,
+    /// Whether processes of hosts and servers decide like a person.
+    pub from_host_tree: bool,
+}
+
+/// What one host needs of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostConfig {
+    /// How long its requests are held open.
+    pub hold: Option<Duration>,
 }
 
 /// One server as it stands in the config.

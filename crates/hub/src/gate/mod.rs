@@ -3,6 +3,7 @@
 
 pub(crate) mod case;
 pub(crate) mod decide;
+pub(crate) mod desk;
 pub(crate) mod hold;
 pub(crate) mod index;
 pub(crate) mod kept;
