@@ -26,6 +26,7 @@ use self::session::{Holder, Sessions};
 use self::shared::Places;
 use ::http::Method;
 use ::hub::agent::{AgentHandle, Identity, Notices, UnknownView};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
@@ -80,6 +81,9 @@ struct Caller {
     holder: Holder,
 }
 
+/// How long approvals of one session of a token hold.
+const TOKEN_SESSION: Duration = Duration::from_secs(12 * 60 * 60);
+
 struct Door {
     hub: Rc<dyn Hub>,
     tokens: RefCell<Tokens>,
@@ -89,6 +93,8 @@ struct Door {
     bounds: Bounds,
     sessions: Sessions,
     places: Places,
+    /// Per token: since when its session runs, and its key.
+    sessions_of_tokens: RefCell<FxHashMap<Rc<str>, (Instant, Rc<str>)>>,
     open: Rc<Open>,
 }
 

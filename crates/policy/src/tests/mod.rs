@@ -1,0 +1,3 @@
+//! Tests of this crate, by what they are about.
+
+mod effects;
