@@ -15,7 +15,7 @@ use contract::outcome::{Code, Output, Refusal};
 use contract::schema::Compiled;
 use frame::object::{self, Edit};
 use frame::{Answer, Ask, Reply};
-use policy::Effect;
+use policy::{Effect, Target, Verdict};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -197,15 +197,16 @@ fn checked(call: Pending, judged: Judged) {
 pub(crate) fn refuse(call: Pending, refusal: Refusal) {
     let Pending { seat, tool, received, to, .. } = call;
     let output = tool.output();
-    let id = match &to {
-        To::Reply(_) => {
-            let record = record(&seat, &tool, received);
-            seat.core.ledger.refused(&record, refusal.error);
-            record.id()
-        }
-        To::Case(case) => gate::settle::refused(&seat.core, case, refusal.error),
+    let record = record(&seat, &tool, received);
+    let record = match &to {
+        To::Reply(_) => record,
+        To::Case(case) => record.of_case(&case.row()),
     };
-    to.done(Answer::result(refusal.of_call(id).tool_result(output)));
+    seat.core.ledger.refused(&record, refusal.error);
+    if let To::Case(case) = &to {
+        gate::settle::refused(&seat.core, case);
+    }
+    to.done(Answer::result(refusal.of_call(record.id()).tool_result(output)));
 }
 
 /// Begins the record of a call of a tool.
@@ -266,7 +267,8 @@ fn prompt(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, rec
         return reply.done(Answer::error(-32602, "there is no such prompt"));
     };
     let params = ask.params.with([("name", object::quote(&entry.read.own).as_bytes())]);
-    forward(seat, ticket, ask, reply, received, &entry.backend, params, store::Method::PromptGet);
+    let about = Other { target: Target::Prompt, name: &entry.read.exposed, own: &entry.read.own };
+    forward(seat, ticket, ask, reply, received, &entry.backend, params, about);
 }
 
 fn resource(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
@@ -276,7 +278,9 @@ fn resource(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, r
         return reply.done(Answer::error(-32002, "there is no such resource"));
     };
     let params = ask.params.text().clone();
-    forward(seat, ticket, ask, reply, received, &backend, params, store::Method::ResourceRead);
+    let name = uri.unwrap_or_default();
+    let about = Other { target: Target::Resource, name: &name, own: &name };
+    forward(seat, ticket, ask, reply, received, &backend, params, about);
 }
 
 /// In a server view everything belongs to that server.
@@ -295,14 +299,44 @@ fn completion(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>,
     if let Some(entry) = name.and_then(text).and_then(|name| catalog.prompt(&name).cloned()) {
         let inner = Edit::new().set("name", object::quote(&entry.read.own)).apply(&reference).join();
         let params = ask.params.with([("ref", &inner[..])]);
-        return forward(seat, ticket, ask, reply, received, &entry.backend, params, store::Method::Complete);
+        return complete(seat, ticket, ask, reply, received, &entry.backend, params);
     }
     let backend = uri.and_then(text).and_then(|uri| owner(seat, catalog.owner_of_reference(&uri)));
     let Some(backend) = backend else {
         return reply.done(Answer::error(-32602, "there is no such prompt or resource to complete for"));
     };
     let params = ask.params.text().clone();
-    forward(seat, ticket, ask, reply, received, &backend, params, store::Method::Complete);
+    complete(seat, ticket, ask, reply, received, &backend, params);
+}
+
+/// What is asked for that is no tool.
+struct Other<'a> {
+    target: Target,
+    /// Name in the aggregate, URI or method: what rules match.
+    name: &'a str,
+    /// The server's own name of it.
+    own: &'a str,
+}
+
+/// Completions are free: no rule names them.
+fn complete(
+    seat: &Rc<SeatCore>,
+    ticket: u64,
+    ask: Ask,
+    reply: Box<dyn Reply>,
+    received: Instant,
+    backend: &Rc<Backend>,
+    params: Bytes,
+) {
+    let about = About { item: None, method: store::Method::Complete, effect: Effect::Read };
+    let record = Record::begin(seat, backend, about, received);
+    let judgement = seat.core.gate.free();
+    let request = gate::road::request_of(seat, backend, &ask.method, (&ask.method, Effect::Read), params);
+    let plan = Plan { backend: Rc::clone(backend), tool: None, effect: Effect::Read, lane: None };
+    match policy::decide(request, &judgement) {
+        Verdict::Allow(permit) => road::set_out(seat, ticket, ask, plan, permit, record, To::Reply(reply)),
+        Verdict::Ask(_) | Verdict::Deny(_) => road::denied(&seat.core, &ask.method, record, reply, &judgement),
+    }
 }
 
 #[allow(clippy::too_many_arguments, reason = "one exchange and where it goes; a struct for it would be used once")]
@@ -314,12 +348,22 @@ fn forward(
     received: Instant,
     backend: &Rc<Backend>,
     params: Bytes,
-    method: store::Method,
+    of: Other<'_>,
 ) {
-    let about = About { item: None, method, effect: Effect::Read };
-    let record = Record::begin(seat, backend, about, received);
-    let plan = Plan { backend: Rc::clone(backend), tool: None, effect: Effect::Read, lane: None, params };
-    road::set_out(seat, ticket, ask, plan, record, reply);
+    let (method, effect) = match of.target {
+        Target::Prompt => (store::Method::PromptGet, Effect::Read),
+        Target::Resource => (store::Method::ResourceRead, Effect::Read),
+        Target::Method | Target::Tool => (store::Method::Other, Effect::Write),
+    };
+    let record = Record::begin(seat, backend, About { item: None, method, effect }, received);
+    let judgement = gate::road::judge_other(seat, backend, of.target, of.name, of.own, effect);
+    let request = gate::road::request_of(seat, backend, &ask.method, (of.own, effect), params);
+    let lane = effect.is_serial().then(|| backend.lane_of(&ask.method));
+    let plan = Plan { backend: Rc::clone(backend), tool: None, effect, lane };
+    match policy::decide(request, &judgement) {
+        Verdict::Allow(permit) => road::set_out(seat, ticket, ask, plan, permit, record, To::Reply(reply)),
+        Verdict::Ask(_) | Verdict::Deny(_) => road::denied(&seat.core, &ask.method, record, reply, &judgement),
+    }
 }
 
 /// A method that the hub does not know: only a view of one server has somebody to ask, and as it may do anything it
@@ -332,12 +376,9 @@ fn other(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, rece
     let Some(backend) = backend.filter(|_| !is_protocol(&ask.method)) else {
         return reply.done(Answer::error(-32601, "the hub does not offer this method"));
     };
-    let about = About { item: None, method: store::Method::Other, effect: Effect::Write };
-    let record = Record::begin(seat, &backend, about, received);
-    let lane = Some(backend.lane_of(&ask.method));
-    let params = ask.params.text().clone();
-    let plan = Plan { backend, tool: None, effect: Effect::Write, lane, params };
-    road::set_out(seat, ticket, ask, plan, record, reply);
+    let (params, name) = (ask.params.text().clone(), Rc::clone(&ask.method));
+    let about = Other { target: Target::Method, name: &name, own: &name };
+    forward(seat, ticket, ask, reply, received, &backend, params, about);
 }
 
 /// Methods of the protocol that need more than passing on; not offered yet.

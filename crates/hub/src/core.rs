@@ -154,10 +154,13 @@ impl Core {
 
     /// Tells the person's door how many calls wait for a person, and how many to be settled.
     pub(crate) fn queue_changed(&self) {
+        self.happened(Event::Approvals { waiting: self.count_of(CallState::Waiting) });
+        self.happened(Event::Calls { unknown: self.count_of(CallState::Unknown) });
+    }
+    /// Call records that stand so.
+    pub(crate) fn count_of(&self, state: CallState) -> u32 {
         let all = self.gate.index.all();
-        let count = |state| u32::try_from(all.iter().filter(|case| case.state() == state).count()).unwrap_or(u32::MAX);
-        self.happened(Event::Approvals { waiting: count(CallState::Waiting) });
-        self.happened(Event::Calls { unknown: count(CallState::Unknown) });
+        u32::try_from(all.iter().filter(|case| case.state() == state).count()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn catalog_changed(&self) {

@@ -1,7 +1,7 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
 use bytes::Bytes;
-use crate::person::{Decided, Explained, Finding, Outcome, Pause, Said, WaitingCall};
+use crate::person::{Decided, Explained, Finding, Outcome, Pause, Question, Said, WaitingCall};
 use contract::Hash;
 use contract::schema::Compiled;
 use policy::Effect;
@@ -137,6 +137,12 @@ pub struct Status {
     pub audit: String,
     /// Turns that kept the relay for too long.
     pub slow: Slow,
+    /// Calls that wait for a person.
+    pub waiting: u32,
+    /// Calls that a person has to settle.
+    pub unknown: u32,
+    /// Whether all calls that may change something are held.
+    pub pause: Pause,
 }
 
 /// What the watchdog over the relay has seen since the hub began.
@@ -267,8 +273,8 @@ pub enum Operation {
     Settle(String, Finding, String, oneshot::Sender<Result<CallRecord, Refusal>>),
     /// Hold all calls that may change something, or let them go on; and who says so.
     Pause(bool, String, oneshot::Sender<Pause>),
-    /// How the rules see a call of one tool, or all tools without arguments.
-    Explain(Option<(String, String)>, oneshot::Sender<Result<Vec<Explained>, Refusal>>),
+    /// How the rules see a call.
+    Explain(Question, oneshot::Sender<Result<Vec<Explained>, Refusal>>),
     /// Read the config file again and apply it.
     Reload(oneshot::Sender<ReloadView>),
     /// Stop the hub.
@@ -348,9 +354,9 @@ impl OperatorHandle {
     pub async fn resume(&self, by: &str) -> Result<Pause, Refusal> {
         self.ask(|tell| Operation::Pause(false, by.into(), tell)).await
     }
-    /// How the rules see a call (tool, arguments as JSON text), or every tool.
-    pub async fn explain(&self, call: Option<(String, String)>) -> Result<Vec<Explained>, Refusal> {
-        self.ask(|tell| Operation::Explain(call, tell)).await?
+    /// How the rules see a call, or every tool.
+    pub async fn explain(&self, question: Question) -> Result<Vec<Explained>, Refusal> {
+        self.ask(|tell| Operation::Explain(question, tell)).await?
     }
     /// Reads the config file again.
     pub async fn reload(&self) -> Result<ReloadView, Refusal> {

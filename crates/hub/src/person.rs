@@ -112,6 +112,17 @@ pub enum Finding {
     NotRan,
 }
 
+/// What to explain.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// Name of a tool; None: all of them, each without arguments.
+    pub tool: Option<String>,
+    /// The arguments as JSON text.
+    pub arguments: Option<String>,
+    /// The client that would ask.
+    pub client: Option<String>,
+}
+
 /// How the rules see one call of one tool.
 #[derive(Clone, Debug)]
 pub struct Explained {
@@ -119,6 +130,8 @@ pub struct Explained {
     pub name: String,
     /// Key of its server.
     pub server: String,
+    /// The server's own name of it.
+    pub tool: String,
     /// What it may do.
     pub effect: policy::Effect,
     /// How often it asks.
@@ -135,6 +148,10 @@ pub struct Explained {
     pub reason: Option<String>,
     /// The most that an approval may be remembered for.
     pub most: Scope,
-    /// Whether a remembered approval covers it; None without one.
-    pub remembered: Option<String>,
+    /// Whether it depends on the arguments or on who asks.
+    pub depends: bool,
+    /// Whether hosts do not see it at all.
+    pub unlisted: bool,
+    /// What is remembered for this client.
+    pub remembered: Option<Scope>,
 }

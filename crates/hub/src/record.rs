@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use store::{
     AuditState, CallNumber, CallRecord, Committer, Detail, Due, EraMemory, Flight, Handed, Item, Job, Kind, Ledger, Mark, Method, Note, Outcome,
-    Snapshot, Stages, Subject, Told,
+    Snapshot, Stages, Subject, Told, Vault,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
@@ -141,6 +141,7 @@ pub struct Audit {
     ledger: RefCell<Ledger>,
     flight: RefCell<Flight>,
     committer: Committer,
+    vault: Vault,
     waiting: RefCell<FxHashMap<CallNumber, Durable>>,
     stalled: RefCell<VecDeque<Box<dyn FnOnce()>>>,
     soon: Notify,
@@ -150,12 +151,13 @@ pub struct Audit {
 
 impl Audit {
     /// Over an open store. Must be called inside a `LocalSet`.
-    pub fn new(ledger: Ledger, flight: Flight, committer: Committer) -> Rc<Audit> {
+    pub fn new(ledger: Ledger, flight: Flight, committer: Committer, vault: Vault) -> Rc<Audit> {
         let state = committer.state();
         let audit = Rc::new(Audit {
             ledger: RefCell::new(ledger),
             flight: RefCell::new(flight),
             committer,
+            vault,
             waiting: RefCell::default(),
             stalled: RefCell::default(),
             soon: Notify::new(),
@@ -352,6 +354,22 @@ impl Audit {
         }
     }
 
+    /// What a call with a key ended with; None where its body is no longer kept, or cannot be read.
+    pub(crate) fn result(&self, call: CallNumber) -> impl Future<Output = Option<Bytes>> + use<> {
+        let vault = self.vault.clone();
+        let reading = tokio::task::spawn_blocking(move || vault.result(call));
+        async move {
+            match reading.await {
+                Ok(Ok(result)) => result,
+                Ok(Err(fault)) => {
+                    tracing::error!(%fault, "a result that is kept cannot be read");
+                    None
+                }
+                Err(_) => None,
+            }
+        }
+    }
+
     /// Writes that a setting was changed, in a sentence.
     pub(crate) fn setting(&self, which: &str, what: &str) {
         let detail = serde_json::json!({ "change": what }).to_string();
@@ -406,7 +424,7 @@ impl Audit {
     /// Remembers a server's lists and era for the next start.
     pub(crate) fn remember(&self, backend: &Backend, listing: &Listing) {
         let at_ms = millis(SystemTime::now());
-        let (server, launch) = (backend.key().to_string(), backend.rules().launch_hash.clone());
+        let (server, launch) = (backend.key().to_string(), backend.rules().launch_hash.to_string());
         let version = listing.version.as_str().to_owned();
         let era = EraMemory { server: server.clone(), launch: launch.clone(), version: version.clone(), at_ms };
         let snapshot = Snapshot {

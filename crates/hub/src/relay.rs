@@ -14,7 +14,7 @@ use crate::views;
 use bytes::Bytes;
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, Version, object};
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use policy::Rulebook;
+use policy::{CallState, Rulebook};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -251,7 +251,7 @@ impl Relay {
                 });
             }
             Operation::Pause(pauses, by, tell) => drop(tell.send(desk::pause(&self.core, pauses, by))),
-            Operation::Explain(call, tell) => drop(tell.send(desk::explain(&self.core, call))),
+            Operation::Explain(question, tell) => drop(tell.send(desk::explain(&self.core, question))),
             Operation::Reload(tell) => {
                 let me = Rc::clone(self);
                 task::spawn("reload", async move { drop(tell.send(me.reload().await)) });
@@ -272,6 +272,9 @@ impl Relay {
             clients: self.core.seats().iter().map(|seat| views::client(seat)).collect(),
             audit: self.core.ledger.state(),
             slow: views::slow(task::slow()),
+            waiting: self.core.count_of(CallState::Waiting),
+            unknown: self.core.count_of(CallState::Unknown),
+            pause: self.core.gate.pause(),
         }
     }
 

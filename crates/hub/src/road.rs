@@ -14,7 +14,7 @@ use bytes::Bytes;
 use contract::CallId;
 use contract::outcome::{Code, Output, Refusal};
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, object};
-use policy::{Effect, Permit};
+use policy::{Effect, Judgement, Permit, Then};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use upstream::{Call, Failure, Waiter};
@@ -103,6 +103,20 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, pe
             run.send();
         }
     });
+}
+
+/// Ends a request that is no call of a tool and that the rules do not let through.
+pub(crate) fn denied(core: &Core, method: &str, record: Record, reply: Box<dyn Reply>, judgement: &Judgement) {
+    core.ledger.refused(&record, Code::Denied);
+    let message = match judgement.then() {
+        Then::Ask => "A person would have to allow this, and only calls of tools can wait for one. Nothing was executed.",
+        Then::Allow | Then::Deny => "Denied by a rule. Nothing was executed.",
+    };
+    let message = match judgement.reason() {
+        Some(reason) => format!("{message} ({reason})"),
+        None => message.to_owned(),
+    };
+    reply.done(refusal(method, None, Code::Denied, &message, record.id()));
 }
 
 impl Run {
@@ -335,7 +349,9 @@ fn refusal(method: &str, tool: Option<&ToolEntry>, code: Code, message: &str, ca
         return Answer::result(refusal.tool_result(tool.map_or(Output::Free, ToolEntry::output)));
     }
     let text = object::quote(message);
-    Answer::Error(format!("{{\"code\":-32603,\"message\":{text},\"data\":{}}}", refusal.object()).into())
+    // A refusal is about the request; everything else is a failure on the way (rules.md 12).
+    let number = if code == Code::Denied { -32602 } else { -32603 };
+    Answer::Error(format!("{{\"code\":{number},\"message\":{text},\"data\":{}}}", refusal.object()).into())
 }
 
 /// The server's side of a run.

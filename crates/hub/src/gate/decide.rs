@@ -167,7 +167,7 @@ async fn fit(case: &Case, text: String) -> Result<(Bytes, Hash), Refused> {
     let fitting = match checked.await {
         Ok(Ok(fitting)) => fitting,
         Ok(Err(problems)) => {
-            let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            let all: Vec<String> = problems.iter().map(contract::Problem::sentence).collect();
             return Err(Refused::new("invalid_arguments", all.join("\n")));
         }
         Err(_) => return Err(Refused::new("internal", "the arguments could not be checked")),

@@ -6,7 +6,7 @@ use crate::agent::View;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal};
-use crate::person::{Explained, Finding, Pause, WaitingCall};
+use crate::person::{Explained, Finding, Pause, Question, WaitingCall};
 use bytes::Bytes;
 use contract::Arguments;
 use policy::{CallState, Event, Scope};
@@ -75,36 +75,41 @@ pub(crate) fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Pause {
 }
 
 /// How the rules see one call, or every tool without arguments.
-pub(crate) fn explain(core: &Core, call: Option<(String, String)>) -> Result<Vec<Explained>, Refusal> {
+pub(crate) fn explain(core: &Core, question: Question) -> Result<Vec<Explained>, Refusal> {
     let catalog = core.catalog(&View::All);
-    let Some((name, arguments)) = call else {
+    let client = question.client.unwrap_or_else(|| "operator".to_owned());
+    let arguments = question.arguments.unwrap_or_default();
+    let arguments = Arguments::read(Some(arguments.as_bytes()).filter(|text| !text.is_empty())).map_err(|unfit| {
+        let all: Vec<String> = unfit.into_problems().iter().map(contract::Problem::sentence).collect();
+        Refusal::new("invalid_arguments", all.join("\n"))
+    })?;
+    let arguments = Bytes::copy_from_slice(arguments.text().as_bytes());
+    let Some(name) = question.tool else {
         let mut all: Vec<Explained> =
-            catalog.tools().map(|tool| explained(core, tool, &Bytes::from_static(b"{}"))).collect();
+            catalog.tools().map(|tool| explained(core, &client, tool, &arguments)).collect();
         all.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
         return Ok(all);
     };
     let unknown = || Refusal::new("unknown_tool", format!("there is no tool `{name}`")).then("callgate tool list");
     let tool = catalog.tool(&name).ok_or_else(unknown)?;
-    let arguments = Arguments::read(Some(arguments.as_bytes())).map_err(|unfit| {
-        let all: Vec<String> = unfit.into_problems().iter().map(ToString::to_string).collect();
-        Refusal::new("invalid_arguments", all.join("\n"))
-    })?;
-    Ok(vec![explained(core, tool, &Bytes::copy_from_slice(arguments.text().as_bytes()))])
+    Ok(vec![explained(core, &client, tool, &arguments)])
 }
 
-fn explained(core: &Core, tool: &Rc<ToolEntry>, arguments: &Bytes) -> Explained {
-    let judgement = core.gate.judge("operator", tool, arguments);
+fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes) -> Explained {
+    let judgement = core.gate.judge(client, tool, arguments);
     let standing = tool.standing(&core.gate.settings().rulebook, core.gate.age());
     let grants = core.gate.grants.borrow();
     let of_tool = grants.iter().filter(|grant| {
-        *grant.server == **tool.backend.key()
+        *grant.client == *client
+            && *grant.server == **tool.backend.key()
+            && *grant.launch == *tool.backend.rules().launch_hash
             && *grant.tool == *tool.read.tool.name
             && grant.definition == tool.read.tool.definition_hash
     });
-    let remembered: Vec<String> = of_tool.map(|grant| format!("{} ({})", grant.client, grant.scope().as_str())).collect();
     Explained {
         name: tool.read.exposed.clone(),
         server: tool.backend.key().to_string(),
+        tool: tool.read.tool.name.to_string(),
         effect: tool.read.effect,
         tier: standing.tier(),
         tier_why: standing.tier_why().to_string(),
@@ -113,6 +118,8 @@ fn explained(core: &Core, tool: &Rc<ToolEntry>, arguments: &Bytes) -> Explained 
         why: judgement.sentence(),
         reason: judgement.reason().map(|reason| reason.to_string()),
         most: judgement.most(),
-        remembered: (!remembered.is_empty()).then(|| remembered.join(", ")),
+        depends: standing.always().is_none(),
+        unlisted: standing.is_unlisted(),
+        remembered: of_tool.map(policy::Grant::scope).max(),
     }
 }

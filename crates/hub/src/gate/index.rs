@@ -4,7 +4,7 @@
 use super::case::Case;
 use contract::Hash;
 use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use store::{CallNumber, Outcome};
 
@@ -36,7 +36,12 @@ pub(crate) struct Index {
     by_likeness: RefCell<FxHashMap<Hash, Rc<Case>>>,
     /// How many such cases a tool has, by [`tool_of`]: most calls need no digest for having none.
     open: RefCell<FxHashMap<Hash, u32>>,
+    /// Up to where settled keys were forgotten, in milliseconds since 1970.
+    swept_ms: Cell<u64>,
 }
+
+/// How often settled keys are looked at.
+const SWEEP_MS: u64 = 15 * 60 * 1000;
 
 /// What makes two calls the same, but for the definition: that is judged when the second one comes.
 pub(crate) fn likeness(client: &str, server: &str, launch: &str, tool: &str, asked: Hash) -> Hash {
@@ -111,8 +116,12 @@ impl Index {
     pub(crate) fn keep(&self, key: Hash, settled: SettledKey) {
         self.by_key.borrow_mut().insert(key, Holder::Settled(settled));
     }
-    /// Forgets keys that ended before that moment.
+    /// Forgets keys that ended before that moment; looks at them once in a quarter of an hour at most.
     pub(crate) fn sweep(&self, before_ms: u64) {
+        if before_ms < self.swept_ms.get() + SWEEP_MS {
+            return;
+        }
+        self.swept_ms.set(before_ms);
         let is_young = |holder: &Holder| match holder {
             Holder::Live(_) => true,
             Holder::Settled(settled) => settled.ended_ms >= before_ms,

@@ -48,7 +48,7 @@ pub(crate) fn settle(core: &Rc<Core>, recovered: &[Recovered]) {
     for call in recovered {
         let Some(case) = core.gate.index.of_call(call.call) else { continue };
         let state = match call.fate {
-            Fate::NotSent => call.state.unwrap_or(CallState::Freed),
+            Fate::NotSent => call.state,
             Fate::OutcomeUnknown => CallState::Unknown,
         };
         case.note(|row| row.state = state);

@@ -13,7 +13,7 @@ use contract::{Arguments, Hash};
 use frame::{Answer, Ask, Reply, object};
 use policy::{CallState, Event};
 use std::rc::Rc;
-use store::{CallRecord, Outcome};
+use store::{CallRecord, Job, Outcome};
 use tokio::time::Instant;
 use upstream::task;
 
@@ -71,10 +71,11 @@ pub(crate) fn go_on(request: Request) {
 
 /// What the last run left open is being settled: a matter of milliseconds, at start only.
 fn when_settled(request: Request) {
+    let core = Rc::clone(&request.seat.core);
     task::spawn("wait for the last run to be settled", async move {
         loop {
-            let news = request.seat.core.gate.settling.notified();
-            if request.seat.core.gate.is_settled() {
+            let news = core.gate.settling.notified();
+            if core.gate.is_settled() {
                 return meet(request);
             }
             news.await;
@@ -122,20 +123,15 @@ pub(crate) fn row(request: &Request, asked: Hash) -> CallRecord {
 /// The same, for a call that turned out to need one.
 pub(crate) fn row_of(seat: &SeatCore, tool: &ToolEntry, asked: Hash) -> CallRecord {
     let backend = &tool.backend;
+    let (client, own) = (&seat.identity.name, &tool.read.tool.name);
     CallRecord {
-        call: seat.core.ledger.next_call(),
-        state: CallState::Reserved,
-        client: seat.identity.name.to_string(),
         session: seat.identity.session.to_string(),
-        server: backend.key().to_string(),
-        launch: backend.rules().launch_hash.clone(),
-        tool: tool.read.tool.name.to_string(),
+        launch: backend.rules().launch_hash.to_string(),
         name: tool.read.exposed.clone(),
         definition: Some(tool.read.tool.definition_hash),
         asked: Some(asked),
         effect: tool.read.effect,
-        asked_ms: now_ms(),
-        ..CallRecord::default()
+        ..CallRecord::new(seat.core.ledger.next_call(), client, backend.key(), own, now_ms())
     }
 }
 
@@ -146,7 +142,10 @@ fn join(case: Rc<Case>, request: Request) {
             // The retry finds the decision, once; the next one is a new question.
             let answer = super::decide::verdict_of(&case, &request.tool);
             request.seat.core.gate.index.leave(&case);
-            request.seat.core.ledger.replayed(&case.row(), Outcome::Denied);
+            request.seat.core.ledger.job(Job::DropCall(case.call()));
+            let record = ask::record(&request.seat, &request.tool, request.received);
+            let outcome = if case.state() == CallState::Expired { Outcome::ApprovalExpired } else { Outcome::Denied };
+            request.seat.core.ledger.replayed(&record, case.call(), outcome);
             request.reply.done(answer);
         }
         CallState::Unknown => {

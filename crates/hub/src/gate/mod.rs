@@ -18,7 +18,7 @@ use lost::LostResults;
 use crate::person::{Decided, Pause};
 use case::Case;
 use contract::Hash;
-use policy::{CallState, Facts, Grant, Judgement, Rulebook};
+use policy::{CallState, Effect, Facts, Grant, Hints, Judgement, Profile, Rulebook, Target};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -72,6 +72,7 @@ pub(crate) struct Gate {
     pub(crate) grants: RefCell<Vec<Grant>>,
     pub(crate) lost: LostResults,
     pause: RefCell<Pause>,
+    free: Judgement,
     /// The latest decisions, for whoever comes later.
     decisions: RefCell<VecDeque<Decided>>,
     /// Per client and tool, by [`index::tool_of`]: how often it was asked about, and denied.
@@ -90,6 +91,7 @@ impl Default for Gate {
             grants: RefCell::default(),
             lost: LostResults::default(),
             pause: RefCell::default(),
+            free: free(),
             decisions: RefCell::default(),
             history: RefCell::default(),
             settled: Cell::new(true),
@@ -151,6 +153,10 @@ impl Gate {
         let standing = tool.standing(&settings.rulebook, self.age.get());
         settings.rulebook.judge(&standing, &Facts { host, arguments })
     }
+    /// What is said of a request that no rule can name, as completions are.
+    pub(crate) fn free(&self) -> Judgement {
+        self.free.clone()
+    }
     /// Version of the rules.
     pub(crate) fn policy(&self) -> Hash {
         self.settings.borrow().rulebook.version()
@@ -160,4 +166,24 @@ impl Gate {
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     crate::views::millis(SystemTime::now())
+}
+
+fn free() -> Judgement {
+    let rules = Rulebook::allow_all();
+    let nothing = Profile {
+        target: Target::Method,
+        name: "",
+        own: "",
+        server: "",
+        effect: Effect::Read,
+        hints: Hints::default(),
+        open_world: None,
+        tag: None,
+        flagged: false,
+        partly_checked: false,
+        takes_url: false,
+        arguments: &[],
+        annotations: b"",
+    };
+    rules.judge(&rules.standing(&nothing), &Facts { host: "", arguments: b"{}" })
 }

@@ -9,7 +9,11 @@ use crate::road::{self, Plan};
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use frame::object;
-use policy::{Binding, CallState, Effect, Event, Judgement, Permit, Request, Verdict};
+use crate::agent::SeatCore;
+use crate::backend::Backend;
+use policy::{
+    Binding, CallState, Effect, Event, Facts, Hints, Judgement, Permit, Profile, Request, Target, Verdict,
+};
 use std::rc::Rc;
 
 /// Judges a call whose arguments fit its schema.
@@ -28,6 +32,57 @@ pub(crate) fn permit(call: Pending, arguments: Bytes) {
     }
 }
 
+/// How the rules see a prompt, a resource or a method.
+pub(crate) fn judge_other(
+    seat: &SeatCore,
+    backend: &Backend,
+    target: Target,
+    name: &str,
+    own: &str,
+    effect: Effect,
+) -> Judgement {
+    let settings = seat.core.gate.settings();
+    let standing = settings.rulebook.standing(&Profile {
+        target,
+        name,
+        own,
+        server: backend.key(),
+        effect,
+        hints: Hints::default(),
+        open_world: None,
+        tag: None,
+        flagged: false,
+        partly_checked: false,
+        takes_url: false,
+        arguments: &[],
+        annotations: b"",
+    });
+    settings.rulebook.judge(&standing, &Facts { host: &seat.identity.name, arguments: b"{}" })
+}
+
+/// What would be sent to a server that is no call of a tool.
+pub(crate) fn request_of(
+    seat: &SeatCore,
+    backend: &Backend,
+    method: &Rc<str>,
+    (name, effect): (&str, Effect),
+    params: Bytes,
+) -> Request {
+    Request {
+        client: Rc::clone(&seat.identity.name),
+        session: Rc::clone(&seat.identity.session),
+        server: Rc::clone(backend.key()),
+        launch: Rc::clone(&backend.rules().launch_hash),
+        method: Rc::clone(method),
+        tool: name.into(),
+        definition: None,
+        digest: None,
+        policy: seat.core.gate.policy(),
+        effect,
+        params,
+    }
+}
+
 /// What would be sent.
 pub(crate) fn request(call: &Pending, arguments: &Bytes) -> Request {
     let tool = &call.tool;
@@ -38,7 +93,7 @@ pub(crate) fn request(call: &Pending, arguments: &Bytes) -> Request {
         server: Rc::clone(tool.backend.key()),
         launch: Rc::clone(&tool.backend.rules().launch_hash),
         method: Rc::clone(&call.ask.method),
-        tool: Some(Rc::clone(tool.own_name())),
+        tool: Rc::clone(tool.own_name()),
         definition: Some(tool.read.tool.definition_hash),
         digest: None,
         policy: call.seat.core.gate.policy(),
@@ -74,7 +129,7 @@ pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement)
     for grant in grants.iter() {
         request = match policy::remembered(request, judgement, grant) {
             Ok(permit) => return Ok(permit),
-            Err(request) => request,
+            Err(request) => *request,
         };
     }
     Err(request)
@@ -88,7 +143,7 @@ fn binding(case: &Case) -> Option<Binding> {
         server: row.server.as_str().into(),
         launch: row.launch.as_str().into(),
         tool: row.tool.as_str().into(),
-        definition: row.definition?,
+        definition: row.definition,
         asked: row.asked?,
         sent: row.sent?,
         policy: row.policy?,

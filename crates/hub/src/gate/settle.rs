@@ -13,18 +13,15 @@ use bytes::Bytes;
 use contract::outcome::{Code, Told, tell};
 use contract::{CallId, Hash};
 use frame::{Answer, Era, Rope};
-use policy::{CallState, Effect, Event};
+use policy::{CallState, Effect, Event, Leave};
 use std::rc::Rc;
-use store::{CallNumber, CallRecord, Job, Kind, Outcome};
+use store::{CallNumber, CallRecord, Job, KEYS_KEPT_MS, Kind, Outcome};
 use tokio::time::{Instant, timeout_at};
 use upstream::{Failure, task};
 
-/// How long a key that is settled answers a retry (interface.md 4: 24 h at least).
-pub(crate) const KEY_LIFE_MS: u64 = 25 * 60 * 60 * 1000;
-
 /// A call of a case was refused before anything was sent: its key is free.
 pub(crate) fn refused(core: &Core, case: &Case) {
-    let event = if case.state() == CallState::Approved { Event::Forbid } else { Event::Deny };
+    let event = if case.state() == CallState::Approved { Event::Forbid } else { Event::Refuse };
     meet::step(case, event);
     drop_row(core, case);
 }
@@ -53,9 +50,15 @@ pub(crate) fn ended(core: &Rc<Core>, case: &Rc<Case>, end: &Result<Answer, Failu
 }
 
 /// Surely not sent: the key is free, and an approval can be used again.
-fn given_back(core: &Rc<Core>, case: &Rc<Case>) {
-    let approved = case.row().decided_ms > 0;
-    if !meet::step(case, if approved { Event::GivenBack } else { Event::NotSent }) {
+pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>) {
+    let is_alive = {
+        let row = case.row();
+        row.scope.is_some() && row.expires_ms > now_ms()
+    };
+    let leave = if is_alive { Leave::Person } else { Leave::Rules };
+    case.ran();
+    case.under_way.set(false);
+    if !meet::step(case, Event::NotSent(leave)) {
         return;
     }
     if case.state() == CallState::Approved {
@@ -76,6 +79,7 @@ fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
         return core.queue_changed();
     }
     let ended_ms = now_ms();
+    core.gate.index.sweep(ended_ms.saturating_sub(KEYS_KEPT_MS));
     core.gate.index.settle(case, SettledKey {
         call: row.call,
         asked: row.asked.unwrap_or_else(|| Hash::of(b"")),
@@ -89,7 +93,7 @@ fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
 
 /// It was sent, and nobody knows whether it ran: a person has to settle it.
 fn unknown(core: &Core, case: &Rc<Case>) {
-    if !meet::step(case, Event::Crash) {
+    if !meet::step(case, Event::Lost) {
         return;
     }
     case.note(|row| {

@@ -1,0 +1,176 @@
+//! Calls, decisions and rules in the words of the person's door.
+
+use contract::CallId;
+use hub::person::{self, WaitingCall};
+use operator::words::{
+    Approval, ApprovalDetail, ApprovalState, Call, CallStanding, Decision, DecisionKind, Explained, PinState, Scope,
+    Then, Tier,
+};
+use policy::CallState;
+use store::CallRecord;
+
+/// Characters of the arguments in an overview.
+const PREVIEW: usize = 400;
+
+/// The id by which people and agents know a call.
+pub fn id(record: &CallRecord) -> String {
+    CallId::new(record.call.0).to_string()
+}
+
+/// A waiting call at a glance.
+pub fn approval(it: &WaitingCall) -> Approval {
+    let record = &it.record;
+    let arguments = arguments(record);
+    Approval {
+        id: id(record),
+        call: id(record),
+        state: if record.state == CallState::Approved { ApprovalState::Approved } else { ApprovalState::Waiting },
+        client: record.client.clone(),
+        unverified: it.unverified,
+        server: record.server.clone(),
+        tool: record.tool.clone(),
+        name: record.name.clone(),
+        effect: record.effect,
+        tier: tier(record.tier),
+        rule: some(&record.rule),
+        why: record.why.clone(),
+        most: scope(it.most),
+        asked_ms: record.asked_ms,
+        expires_ms: record.expires_ms,
+        waiters: it.waiters,
+        preview: arguments.chars().take(PREVIEW).collect(),
+        arguments_bytes: arguments.len() as u64,
+        digest: record.sent.map(|digest| digest.to_string()).unwrap_or_default(),
+        definition_hash: record.definition.map(|hash| hash.to_string()),
+        definition: PinState::Approved,
+        asked_before: it.asked_before,
+        denied_before: it.denied_before,
+        edited: record.edited.is_some(),
+        again: it.again.clone(),
+    }
+}
+
+/// What would be sent.
+fn arguments(record: &CallRecord) -> String {
+    let text = record.edited.as_ref().or(record.arguments.as_ref());
+    text.map(|text| String::from_utf8_lossy(text).into_owned()).unwrap_or_default()
+}
+
+/// The same with everything that a decision is about.
+pub fn detail(it: &WaitingCall) -> ApprovalDetail {
+    let original = it.record.edited.as_ref().and(it.record.arguments.as_ref());
+    ApprovalDetail {
+        approval: approval(it),
+        arguments: arguments(&it.record),
+        original: original.map(|text| String::from_utf8_lossy(text).into_owned()),
+        description: it.description.clone(),
+        schema: it.schema.clone(),
+        changes: Vec::new(),
+        decision: None,
+    }
+}
+
+/// A decision that holds.
+pub fn decision(it: person::Decided) -> Decision {
+    Decision {
+        id: it.id.clone(),
+        call: it.id,
+        kind: match it.state {
+            CallState::Denied => DecisionKind::Denied,
+            CallState::Expired => DecisionKind::Expired,
+            _ => DecisionKind::Approved,
+        },
+        by: it.by,
+        at_ms: it.at_ms,
+        remember: it.scope.map(scope),
+        reason: some(&it.reason),
+        edited: it.edited,
+    }
+}
+
+/// A call of which a record is kept; None for one that is no more.
+pub fn call(record: &CallRecord) -> Option<Call> {
+    let standing = match record.state {
+        CallState::Unknown => CallStanding::Unknown,
+        CallState::Reserved => CallStanding::Reserved,
+        CallState::Waiting => CallStanding::Waiting,
+        CallState::Approved => CallStanding::Approved,
+        CallState::Intent => CallStanding::Running,
+        CallState::Settled => CallStanding::Settled,
+        CallState::Denied => CallStanding::Denied,
+        CallState::Expired => CallStanding::Expired,
+        CallState::Freed => return None,
+    };
+    let settled = (record.ended_ms > 0 && !record.decided_by.is_empty()).then(|| format!("by {}", record.decided_by));
+    let unknown = (record.state == CallState::Unknown)
+        .then(|| "it was sent, and nothing came back that says whether it ran".to_owned());
+    Some(Call {
+        call: id(record),
+        standing,
+        client: record.client.clone(),
+        server: record.server.clone(),
+        tool: record.tool.clone(),
+        name: record.name.clone(),
+        effect: record.effect,
+        asked_ms: record.asked_ms,
+        ended_ms: record.ended_ms,
+        outcome: record.outcome.as_str().to_owned(),
+        keyed: record.key.is_some(),
+        has_result: record.has_result,
+        note: unknown.or(settled),
+    })
+}
+
+/// How the rules see a call.
+pub fn explained(it: person::Explained) -> Explained {
+    Explained {
+        name: it.name,
+        server: it.server,
+        tool: it.tool,
+        effect: it.effect,
+        tier: tier(it.tier),
+        tier_why: it.tier_why,
+        then: match it.then {
+            policy::Then::Allow => Then::Allow,
+            policy::Then::Ask => Then::Ask,
+            policy::Then::Deny => Then::Deny,
+        },
+        rule: it.rule,
+        why: it.why,
+        reason: it.reason,
+        most: scope(it.most),
+        depends: it.depends,
+        unlisted: it.unlisted,
+        definition: PinState::Approved,
+        remembered: it.remembered.map(scope),
+    }
+}
+
+fn tier(tier: policy::Tier) -> Tier {
+    match tier {
+        policy::Tier::Quiet => Tier::Quiet,
+        policy::Tier::Once => Tier::Once,
+        policy::Tier::Each => Tier::Each,
+    }
+}
+
+fn scope(scope: policy::Scope) -> Scope {
+    match scope {
+        policy::Scope::Once => Scope::Once,
+        policy::Scope::Session => Scope::Session,
+        policy::Scope::Tool => Scope::Tool,
+    }
+}
+
+/// A scope as the gate knows it.
+pub fn scope_in(scope: Scope) -> policy::Scope {
+    match scope {
+        Scope::Once => policy::Scope::Once,
+        Scope::Session => policy::Scope::Session,
+        Scope::Tool => policy::Scope::Tool,
+    }
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
