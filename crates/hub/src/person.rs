@@ -1,9 +1,10 @@
 //! What a person asks and says about calls: words between the person's door and the gate. `Send`, plain values.
 
-use contract::Hash;
-use policy::{CallState, Scope};
+pub use contract::{CallId, Hash};
+pub use policy::{CallState, Scope, Then, Tier};
+pub use store::CallRecord;
+
 use serde::{Deserialize, Serialize};
-use store::CallRecord;
 
 /// A decision about a waiting call.
 #[derive(Clone, Debug)]
@@ -135,11 +136,11 @@ pub struct Explained {
     /// What it may do.
     pub effect: policy::Effect,
     /// How often it asks.
-    pub tier: policy::Tier,
+    pub tier: Tier,
     /// What made it so.
     pub tier_why: String,
     /// What is done.
-    pub then: policy::Then,
+    pub then: Then,
     /// The deciding rule.
     pub rule: Option<String>,
     /// Why, in a sentence.

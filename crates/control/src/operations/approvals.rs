@@ -33,7 +33,6 @@ pub async fn show(hub: &OperatorHandle, id: &str) -> Outcome<ApprovalDetail> {
 }
 
 fn unknown(id: &str) -> Failure {
-    let id = contract::visible::escape(id);
     Failure::new(code::UNKNOWN_APPROVAL, format!("no call `{id}` waits")).next("callgate approval list")
 }
 
@@ -63,8 +62,8 @@ async fn decide(
         Verdict::Anothers(decided) => (Winner::Another, decided),
     };
     let follows = match (decided.state, decided.runs) {
-        (policy::CallState::Approved, true) => Follows::Runs,
-        (policy::CallState::Approved, false) => Follows::NextCall,
+        (person::CallState::Approved, true) => Follows::Runs,
+        (person::CallState::Approved, false) => Follows::NextCall,
         _ => Follows::Nothing,
     };
     Ok(Decided { winner, decision: views::decision(decided), follows })

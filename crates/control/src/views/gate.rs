@@ -1,13 +1,10 @@
 //! Calls, decisions and rules in the words of the person's door.
 
-use contract::CallId;
-use hub::person::{self, WaitingCall};
+use hub::person::{self, CallId, CallRecord, CallState, WaitingCall};
 use operator::words::{
     Approval, ApprovalDetail, ApprovalState, Call, CallStanding, Decision, DecisionKind, Explained, PinState, Scope,
     Then, Tier,
 };
-use policy::CallState;
-use store::CallRecord;
 
 /// Characters of the arguments in an overview.
 const PREVIEW: usize = 400;
@@ -131,9 +128,9 @@ pub fn explained(it: person::Explained) -> Explained {
         tier: tier(it.tier),
         tier_why: it.tier_why,
         then: match it.then {
-            policy::Then::Allow => Then::Allow,
-            policy::Then::Ask => Then::Ask,
-            policy::Then::Deny => Then::Deny,
+            person::Then::Allow => Then::Allow,
+            person::Then::Ask => Then::Ask,
+            person::Then::Deny => Then::Deny,
         },
         rule: it.rule,
         why: it.why,
@@ -146,28 +143,28 @@ pub fn explained(it: person::Explained) -> Explained {
     }
 }
 
-fn tier(tier: policy::Tier) -> Tier {
+fn tier(tier: person::Tier) -> Tier {
     match tier {
-        policy::Tier::Quiet => Tier::Quiet,
-        policy::Tier::Once => Tier::Once,
-        policy::Tier::Each => Tier::Each,
+        person::Tier::Quiet => Tier::Quiet,
+        person::Tier::Once => Tier::Once,
+        person::Tier::Each => Tier::Each,
     }
 }
 
-fn scope(scope: policy::Scope) -> Scope {
+fn scope(scope: person::Scope) -> Scope {
     match scope {
-        policy::Scope::Once => Scope::Once,
-        policy::Scope::Session => Scope::Session,
-        policy::Scope::Tool => Scope::Tool,
+        person::Scope::Once => Scope::Once,
+        person::Scope::Session => Scope::Session,
+        person::Scope::Tool => Scope::Tool,
     }
 }
 
 /// A scope as the gate knows it.
-pub fn scope_in(scope: Scope) -> policy::Scope {
+pub fn scope_in(scope: Scope) -> person::Scope {
     match scope {
-        Scope::Once => policy::Scope::Once,
-        Scope::Session => policy::Scope::Session,
-        Scope::Tool => policy::Scope::Tool,
+        Scope::Once => person::Scope::Once,
+        Scope::Session => person::Scope::Session,
+        Scope::Tool => person::Scope::Tool,
     }
 }
 
