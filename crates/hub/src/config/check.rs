@@ -90,13 +90,7 @@ fn policy(policy: keys::Policy, walked: &mut Walked<'_>) -> PolicyConfig {
             walked.problem(&join_place(&format!("policy.rules[{}]", fault.rule), &fault.place), fault.problem);
         }
     }
-    let keys::Approval { hold_seconds, hold_seconds_with_progress, expire_minutes, from_host_tree } = policy.approval;
-    let approval = ApprovalConfig {
-        hold: Duration::from_secs(hold_seconds),
-        hold_with_progress: Duration::from_secs(hold_seconds_with_progress),
-        expire: Duration::from_secs(expire_minutes * 60),
-        from_host_tree,
-    };
+    let approval = ApprovalConfig::from(policy.approval);
     PolicyConfig { default, rules, approval }
 }
 

@@ -1,6 +1,6 @@
 //! The config as the hub uses it: every fault was found before, nothing is filled in yet.
 
-use super::keys::{Hub, PortOwner, Profile, Results, Share, Start};
+use super::keys::{Approval, Hub, PortOwner, Profile, Results, Share, Start};
 use super::template::Template;
 use indexmap::IndexMap;
 use policy::{Effect, Fallback, RuleSource};
@@ -42,7 +42,7 @@ impl Default for PolicyConfig {
 }
 
 /// How long calls wait for a person.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApprovalConfig {
     /// How long a request is held open.
     pub hold: Duration,
@@ -52,6 +52,24 @@ pub struct ApprovalConfig {
     pub expire: Duration,
     /// Whether processes of hosts and servers decide like a person.
     pub from_host_tree: bool,
+}
+
+impl Default for ApprovalConfig {
+    fn default() -> ApprovalConfig {
+        Approval::default().into()
+    }
+}
+
+impl From<Approval> for ApprovalConfig {
+    fn from(keys: Approval) -> ApprovalConfig {
+        let Approval { hold_seconds, hold_seconds_with_progress, expire_minutes, from_host_tree } = keys;
+        ApprovalConfig {
+            hold: Duration::from_secs(hold_seconds),
+            hold_with_progress: Duration::from_secs(hold_seconds_with_progress),
+            expire: Duration::from_secs(expire_minutes * 60),
+            from_host_tree,
+        }
+    }
 }
 
 /// What one host needs of its own.
