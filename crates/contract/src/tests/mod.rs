@@ -1,6 +1,7 @@
 //! Tests of the whole crate by its public face.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod answers;
 mod arguments;
 mod definitions;
 mod findings;
