@@ -128,6 +128,7 @@ pub fn event(happening: Happening) -> Event {
         Happening::Approvals { waiting } => Event::Approvals { waiting },
         Happening::Decision(decided) => Event::Decision(gate::decision(decided)),
         Happening::Calls { unknown } => Event::Calls { unknown },
+        Happening::Held { server, entries } => Event::CatalogHeld { server, entries },
         Happening::Paused(pause) => Event::Paused { since_ms: pause.since_ms },
     }
 }

@@ -17,6 +17,7 @@ use frame::object::{self, Edit};
 use frame::{Answer, Ask, Reply};
 use policy::{Effect, Target, Verdict};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use upstream::task;
@@ -135,15 +136,20 @@ pub(crate) fn check(call: Pending) {
         Ok(compiled) => compiled,
         Err(fault) => return checked(call, Judged::NoSchema(fault)),
     };
+    let approved = match call.tool.approved().transpose() {
+        Ok(approved) => approved,
+        Err(fault) => return checked(call, Judged::NoSchema(fault)),
+    };
+    let schemas = (compiled, approved);
     if call.arguments.as_ref().is_none_or(|text| text.len() < LARGE) {
-        match judge(call.arguments.as_ref(), &compiled, Effort::QUICK) {
+        match judge(call.arguments.as_ref(), &schemas, Effort::QUICK) {
             Judged::Costly => {}
             judged => return checked(call, judged),
         }
     }
     task::spawn("long argument check", async move {
         let arguments = call.arguments.clone();
-        let judging = tokio::task::spawn_blocking(move || judge(arguments.as_ref(), &compiled, Effort::LONG));
+        let judging = tokio::task::spawn_blocking(move || judge(arguments.as_ref(), &schemas, Effort::LONG));
         let judged = judging.await.unwrap_or(Judged::Costly);
         checked(call, judged);
     });
@@ -158,12 +164,18 @@ enum Judged {
     NoSchema(String),
 }
 
-fn judge(raw: Option<&Bytes>, compiled: &Compiled, effort: Effort) -> Judged {
+/// Against the schema as it is now and, where that has changed, against the one that was approved (rules.md 15).
+fn judge(raw: Option<&Bytes>, schemas: &(Arc<Compiled>, Option<Arc<Compiled>>), effort: Effort) -> Judged {
+    let (compiled, approved) = schemas;
     let mut arguments = match Arguments::read(raw.map(|raw| &raw[..])) {
         Ok(arguments) => arguments,
         Err(unfit) => return Judged::Unfit(unfit.into_problems()),
     };
-    match arguments.check(compiled, effort) {
+    let both = |arguments: &mut Arguments<'_>| {
+        arguments.check(compiled, effort)?;
+        approved.as_ref().map_or(Ok(()), |approved| arguments.check(approved, effort))
+    };
+    match both(&mut arguments) {
         Ok(()) => {
             let text = arguments.text();
             let is_same = raw.is_some_and(|raw| raw[..] == *text.as_bytes());

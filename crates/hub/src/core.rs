@@ -13,6 +13,7 @@ use globset::GlobSet;
 use policy::CallState;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast};
@@ -126,7 +127,7 @@ impl Core {
             View::Profile(name) => profiles.get(name),
             View::All | View::Server(_) => None,
         };
-        let catalog = Rc::new(Catalog::build(view, &shelves, only));
+        let catalog = Rc::new(Catalog::build(view, &shelves, only, &self.gate));
         self.catalogs.borrow_mut().insert(view.clone(), Rc::clone(&catalog));
         catalog
     }
@@ -142,11 +143,19 @@ impl Core {
         let listings: Vec<_> = self
             .members(view)
             .iter()
-            .filter_map(|backend| Some((Rc::clone(backend.key()), backend.server()?.listing()?)))
+            .filter_map(|backend| {
+                Some((Rc::clone(backend.key()), backend.server()?.listing()?, backend.instructions()))
+            })
             .collect();
         views::describe(view, &listings, self.version)
     }
 
+    /// Own names of all tools of all servers.
+    pub(crate) fn tool_names(&self) -> HashSet<Box<str>> {
+        let backends = self.backends();
+        let shelves = backends.iter().map(|backend| backend.shelf());
+        shelves.flat_map(|shelf| shelf.tools.iter().map(|tool| tool.read.tool.name.clone()).collect::<Vec<_>>()).collect()
+    }
     /// Tells the person's door; without a listener there is nobody to tell.
     pub(crate) fn happened(&self, event: Event) {
         let _ = self.events.send(event);
@@ -251,11 +260,6 @@ async fn tell_changes(core: Weak<Core>) {
         tokio::time::sleep(GATHER).await;
         strong.tell();
     }
-}
-
-/// A server's instructions that are worth passing on.
-pub(crate) fn instructions(listing: &Listing) -> Option<&str> {
-    listing.instructions.as_deref().map(str::trim).filter(|text| !text.is_empty())
 }
 
 /// Whether a server declares a capability, or a flag of it.

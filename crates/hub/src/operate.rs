@@ -1,7 +1,7 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
 use bytes::Bytes;
-use crate::person::{Decided, Explained, Finding, Outcome, Pause, Question, Said, WaitingCall};
+use crate::person::{Approved, Decided, Explained, Finding, Outcome, Pause, Question, Said, ServerReview, WaitingCall};
 use contract::Hash;
 use contract::schema::Compiled;
 use policy::Effect;
@@ -234,6 +234,13 @@ pub enum Event {
     },
     /// All calls that may change something are held from now on, or are no longer.
     Paused(Pause),
+    /// Definitions of a server wait for a review, or do so no longer.
+    Held {
+        /// Its key.
+        server: String,
+        /// How many wait.
+        entries: u32,
+    },
 }
 
 /// What to do with a server.
@@ -273,6 +280,10 @@ pub enum Operation {
     Settle(String, Finding, String, oneshot::Sender<Result<CallRecord, Refusal>>),
     /// Hold all calls that may change something, or let them go on; and who says so.
     Pause(bool, String, oneshot::Sender<Pause>),
+    /// Definitions that wait for a review, of one server or all.
+    Reviews(Option<String>, oneshot::Sender<Vec<ServerReview>>),
+    /// Approve what was shown: server or entry, its hash, who says so.
+    ApproveDefinition(String, Hash, String, oneshot::Sender<Result<Approved, Refusal>>),
     /// How the rules see a call.
     Explain(Question, oneshot::Sender<Result<Vec<Explained>, Refusal>>),
     /// Read the config file again and apply it.
@@ -353,6 +364,14 @@ impl OperatorHandle {
     /// Lets them go on.
     pub async fn resume(&self, by: &str) -> Result<Pause, Refusal> {
         self.ask(|tell| Operation::Pause(false, by.into(), tell)).await
+    }
+    /// Definitions that wait for a review, of one server or all.
+    pub async fn reviews(&self, server: Option<String>) -> Result<Vec<ServerReview>, Refusal> {
+        self.ask(|tell| Operation::Reviews(server, tell)).await
+    }
+    /// Approves what was shown: all that waits of a server, or one entry.
+    pub async fn approve_definition(&self, target: &str, hash: Hash, by: &str) -> Result<Approved, Refusal> {
+        self.ask(|tell| Operation::ApproveDefinition(target.into(), hash, by.into(), tell)).await?
     }
     /// How the rules see a call, or every tool.
     pub async fn explain(&self, question: Question) -> Result<Vec<Explained>, Refusal> {

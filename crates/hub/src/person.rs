@@ -1,5 +1,6 @@
 //! What a person asks and says about calls: words between the person's door and the gate. `Send`, plain values.
 
+pub use contract::change::{DiffLine, Side};
 pub use contract::{CallId, Hash};
 pub use policy::{CallState, Scope, Then, Tier};
 pub use store::CallRecord;
@@ -155,4 +156,72 @@ pub struct Explained {
     pub unlisted: bool,
     /// What is remembered for this client.
     pub remembered: Option<Scope>,
+}
+
+/// How an entry stands against what was approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryState {
+    /// What was approved.
+    Approved,
+    /// Never seen before.
+    New,
+    /// Another text, without a raised risk.
+    Changed,
+    /// Withheld until a person has looked at it.
+    Blocked,
+}
+
+/// One definition that waits for a review.
+#[derive(Clone, Debug)]
+pub struct EntryReview {
+    /// `launch`, `instructions`, `tool`, `prompt`, `resource`, `template`.
+    pub kind: String,
+    /// The server's own name of it.
+    pub name: String,
+    /// Name in the aggregate.
+    pub exposed: Option<String>,
+    /// How it stands.
+    pub state: EntryState,
+    /// What a tool may do now.
+    pub effect: Option<policy::Effect>,
+    /// What it could do when it was approved.
+    pub effect_before: Option<policy::Effect>,
+    /// How often a tool asks.
+    pub tier: Option<Tier>,
+    /// What the scan found.
+    pub flags: Vec<String>,
+    /// How the change raises the risk.
+    pub raised: Vec<String>,
+    /// What changed.
+    pub lines: Vec<DiffLine>,
+    /// The whole text, where there is nothing to compare it with.
+    pub whole: Option<String>,
+    /// Hash that approves it alone.
+    pub hash: String,
+}
+
+/// All that waits of one server.
+#[derive(Clone, Debug)]
+pub struct ServerReview {
+    /// Its key.
+    pub server: String,
+    /// Hash that approves exactly what is listed here.
+    pub hash: String,
+    /// Milliseconds since 1970.
+    pub seen_ms: u64,
+    /// The definitions, those that are withheld first.
+    pub entries: Vec<EntryReview>,
+    /// Definitions that are as approved.
+    pub unchanged: u32,
+}
+
+/// What was approved.
+#[derive(Clone, Debug)]
+pub struct Approved {
+    /// Key of the server.
+    pub server: String,
+    /// The server's own names.
+    pub entries: Vec<String>,
+    /// What of it still waits.
+    pub left: u32,
 }

@@ -354,6 +354,10 @@ impl Audit {
         }
     }
 
+    /// What is too large to be read at start.
+    pub(crate) fn vault(&self) -> Vault {
+        self.vault.clone()
+    }
     /// What a call with a key ended with; None where its body is no longer kept, or cannot be read.
     pub(crate) fn result(&self, call: CallNumber) -> impl Future<Output = Option<Bytes>> + use<> {
         let vault = self.vault.clone();

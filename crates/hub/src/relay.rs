@@ -78,6 +78,7 @@ impl Relay {
         });
         let (calls, grants) = {
             let mut kept = relay.kept.borrow_mut();
+            relay.core.gate.pins.take_over(std::mem::take(&mut kept.pins), relay.core.ledger.vault());
             (std::mem::take(&mut kept.calls), std::mem::take(&mut kept.grants))
         };
         relay.apply(boot.prepared);
@@ -251,6 +252,15 @@ impl Relay {
                 });
             }
             Operation::Pause(pauses, by, tell) => drop(tell.send(desk::pause(&self.core, pauses, by))),
+            Operation::Reviews(server, tell) => {
+                drop(tell.send(gate::review::diff(&self.core, server.as_deref())));
+            }
+            Operation::ApproveDefinition(target, hash, by, tell) => {
+                let core = Rc::clone(&self.core);
+                task::spawn("person approves definitions", async move {
+                    drop(tell.send(gate::review::approve(&core, &target, hash, &by).await));
+                });
+            }
             Operation::Explain(question, tell) => drop(tell.send(desk::explain(&self.core, question))),
             Operation::Reload(tell) => {
                 let me = Rc::clone(self);

@@ -200,6 +200,8 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
             | Operation::Calls(_)
             | Operation::Settle(..)
             | Operation::Pause(..)
+            | Operation::Reviews(..)
+            | Operation::ApproveDefinition(..)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => drop(tell.send(Status {
                 pid: process.lock().unwrap().id(),

@@ -2,6 +2,7 @@
 //! its place here.
 
 mod approvals;
+mod catalog;
 mod config;
 mod policy;
 mod servers;
@@ -126,9 +127,11 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         Name::PolicyExplain => {
             document::<op::PolicyExplain>(policy::explain(hub, input::<op::PolicyExplain>(&body)?).await?)
         }
+        Name::CatalogDiff => document::<op::CatalogDiff>(catalog::diff(hub, input::<op::CatalogDiff>(&body)?).await?),
+        Name::CatalogApprove => {
+            document::<op::CatalogApprove>(catalog::approve(hub, input::<op::CatalogApprove>(&body)?, peer).await?)
+        }
         Name::ApprovalPin
-        | Name::CatalogDiff
-        | Name::CatalogApprove
         | Name::PolicyCheck
         | Name::AuditList
         | Name::AuditShow

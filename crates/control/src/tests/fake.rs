@@ -114,6 +114,8 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
             | Operation::Calls(_)
             | Operation::Settle(..)
             | Operation::Pause(..)
+            | Operation::Reviews(..)
+            | Operation::ApproveDefinition(..)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => {
                 let _ = tell.send(Status {

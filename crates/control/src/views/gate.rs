@@ -2,8 +2,8 @@
 
 use hub::person::{self, CallId, CallRecord, CallState, WaitingCall};
 use operator::words::{
-    Approval, ApprovalDetail, ApprovalState, Call, CallStanding, Decision, DecisionKind, Explained, PinState, Scope,
-    Then, Tier,
+    Approval, ApprovalDetail, ApprovalState, Call, CallStanding, Decision, DecisionKind, DiffLine, DiffMark, DiffPiece,
+    EntryKind, EntryReview, Explained, PinState, Scope, ServerReview, Then, Tier,
 };
 
 /// Characters of the arguments in an overview.
@@ -141,6 +141,71 @@ pub fn explained(it: person::Explained) -> Explained {
         definition: PinState::Approved,
         remembered: it.remembered.map(scope),
     }
+}
+
+/// All that waits of one server.
+pub fn review(it: person::ServerReview) -> ServerReview {
+    ServerReview {
+        server: it.server,
+        hash: it.hash,
+        seen_ms: it.seen_ms,
+        blocked: it.entries.iter().any(|entry| entry.kind == "launch"),
+        entries: it.entries.into_iter().map(entry).collect(),
+        unchanged: it.unchanged,
+    }
+}
+
+fn entry(it: person::EntryReview) -> EntryReview {
+    let line = |line: person::DiffLine| DiffLine {
+        place: line.place,
+        pieces: line
+            .words
+            .into_iter()
+            .map(|word| DiffPiece {
+                mark: match (word.changed, line.side) {
+                    (false, _) | (_, person::Side::Both) => DiffMark::Same,
+                    (true, person::Side::Approved) => DiffMark::Gone,
+                    (true, person::Side::Now) => DiffMark::New,
+                },
+                text: word.text,
+            })
+            .collect(),
+    };
+    let whole = it.whole.map(|text| DiffLine {
+        place: String::new(),
+        pieces: vec![DiffPiece { mark: DiffMark::New, text: pretty(&text) }],
+    });
+    EntryReview {
+        kind: match it.kind.as_str() {
+            "launch" => EntryKind::Launch,
+            "instructions" => EntryKind::Instructions,
+            "prompt" => EntryKind::Prompt,
+            "resource" => EntryKind::Resource,
+            "template" => EntryKind::Template,
+            _ => EntryKind::Tool,
+        },
+        name: it.name,
+        exposed: it.exposed,
+        state: match it.state {
+            person::EntryState::Approved => PinState::Approved,
+            person::EntryState::New => PinState::New,
+            person::EntryState::Changed => PinState::Changed,
+            person::EntryState::Blocked => PinState::Blocked,
+        },
+        effect: it.effect,
+        effect_before: it.effect_before,
+        tier: it.tier.map(tier),
+        flags: it.flags,
+        raised: it.raised,
+        lines: it.lines.into_iter().map(line).chain(whole).collect(),
+        hash: it.hash,
+    }
+}
+
+/// JSON over several lines; anything else as it is.
+fn pretty(text: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(text);
+    value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| text.to_owned())
 }
 
 fn tier(tier: person::Tier) -> Tier {

@@ -54,7 +54,7 @@ pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refus
     core.queue_changed();
     if case.state() == CallState::Approved {
         if case.waiters() > 0 {
-            claim(core, &case);
+            claim(&case);
         }
         if case.row().scope.is_some_and(|scope| scope > Scope::Once) {
             judge_again(core);
@@ -241,11 +241,8 @@ pub(crate) fn verdict_of(case: &Case, tool: &ToolEntry) -> Answer {
 }
 
 /// Sends an approved call on its way for somebody who waits; it is judged again by what holds now.
-pub(crate) fn claim(core: &Rc<Core>, case: &Rc<Case>) {
+pub(crate) fn claim(case: &Rc<Case>) {
     let Some((seat, ticket, ask, known, received)) = case.first() else { return };
-    if core.gate.is_paused() && known.lane.is_some() {
-        return;
-    }
     case.under_way.set(true);
     let name = ask.params.string("name").unwrap_or_default();
     // As of now, not as of when it was asked.
@@ -259,7 +256,7 @@ pub(crate) fn judge_again(core: &Rc<Core>) {
         let is_free = !case.under_way.get() && !case.is_deciding.get();
         match case.state() {
             CallState::Waiting if is_free && case.waiters() > 0 => hold::reconsider(core, &case),
-            CallState::Approved if is_free && case.waiters() > 0 => claim(core, &case),
+            CallState::Approved if is_free && case.waiters() > 0 => claim(&case),
             _ => {}
         }
     }

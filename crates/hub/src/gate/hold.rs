@@ -4,6 +4,7 @@
 use super::case::{Asker, Case};
 use super::{decide, meet, now_ms, road};
 use crate::ask::{self, Pending, To};
+use crate::catalog::ToolEntry;
 use crate::core::Core;
 use bytes::Bytes;
 use contract::Hash;
@@ -88,12 +89,18 @@ pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
     write(&core, &case);
 }
 
+/// Whether calls of this tool wait although the rules allow them.
+pub(crate) fn holds(core: &Core, tool: &ToolEntry) -> bool {
+    core.gate.is_paused() && tool.read.effect != Effect::Read || tool.backend.is_in_question()
+}
+
 fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
     row.policy = Some(core.gate.policy());
     row.tier = judgement.tier();
     row.rule = judgement.rule().map(|rule| rule.to_string()).unwrap_or_default();
     row.why = match judgement.then() {
-        Then::Allow => "asks because everything that may change something is paused".to_owned(),
+        Then::Allow if core.gate.is_paused() => "asks because everything that may change something is paused".to_owned(),
+        Then::Allow => "asks because what its server says of itself is not what was approved".to_owned(),
         Then::Ask | Then::Deny => judgement.sentence(),
     };
 }
@@ -101,7 +108,7 @@ fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
 /// What a new grant, or the end of a pause, lets through is approved by it.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     let (Some((seat, ticket, ask, tool, received)), Some(arguments)) = (case.first(), case.arguments()) else { return };
-    if core.gate.is_paused() && tool.read.effect != Effect::Read {
+    if holds(core, &tool) {
         return;
     }
     let judgement = core.gate.judge(&seat.identity.name, &tool, &arguments);
@@ -131,7 +138,7 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
         case.news.notify_one();
         core.queue_changed();
         if case.state() == CallState::Approved {
-            decide::claim(&core, &case);
+            decide::claim(&case);
         }
     });
 }

@@ -156,10 +156,9 @@ fn join(case: Rc<Case>, request: Request) {
         CallState::Settled | CallState::Freed => go_on(request),
         CallState::Reserved | CallState::Waiting | CallState::Intent => attach(&case, request),
         CallState::Approved => {
-            let seat = Rc::clone(&request.seat);
             attach(&case, request);
             if !case.under_way.get() && !case.is_deciding.get() {
-                super::decide::claim(&seat.core, &case);
+                super::decide::claim(&case);
             }
         }
     }

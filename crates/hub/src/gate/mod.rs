@@ -9,16 +9,19 @@ pub(crate) mod index;
 pub(crate) mod kept;
 pub(crate) mod lost;
 pub(crate) mod meet;
+pub mod pins;
+pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
 
-use crate::catalog::ToolEntry;
+use crate::catalog::{Hides, ToolEntry};
 use index::Index;
 use lost::LostResults;
+use pins::Pins;
 use crate::person::{Decided, Pause};
 use case::Case;
 use contract::Hash;
-use policy::{CallState, Effect, Facts, Grant, Hints, Judgement, Profile, Rulebook, Target};
+use policy::{CallState, Effect, Facts, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -71,6 +74,7 @@ pub(crate) struct Gate {
     age: Cell<u64>,
     pub(crate) grants: RefCell<Vec<Grant>>,
     pub(crate) lost: LostResults,
+    pub(crate) pins: Pins,
     pause: RefCell<Pause>,
     free: Judgement,
     /// The latest decisions, for whoever comes later.
@@ -90,6 +94,7 @@ impl Default for Gate {
             age: Cell::new(0),
             grants: RefCell::default(),
             lost: LostResults::default(),
+            pins: Pins::default(),
             pause: RefCell::default(),
             free: free(),
             decisions: RefCell::default(),
@@ -153,6 +158,10 @@ impl Gate {
         let standing = tool.standing(&settings.rulebook, self.age.get());
         settings.rulebook.judge(&standing, &Facts { host, arguments })
     }
+    /// How often a tool asks.
+    pub(crate) fn tier(&self, tool: &ToolEntry) -> Tier {
+        tool.standing(&self.settings.borrow().rulebook, self.age.get()).tier()
+    }
     /// What is said of a request that no rule can name, as completions are.
     pub(crate) fn free(&self) -> Judgement {
         self.free.clone()
@@ -166,6 +175,12 @@ impl Gate {
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     crate::views::millis(SystemTime::now())
+}
+
+impl Hides for Gate {
+    fn hides(&self, tool: &ToolEntry) -> bool {
+        tool.standing(&self.settings.borrow().rulebook, self.age.get()).is_unlisted()
+    }
 }
 
 fn free() -> Judgement {

@@ -2,7 +2,8 @@
 //! is refused or waits; nothing else leads to a server.
 
 use super::case::Case;
-use super::{hold, meet, now_ms};
+use super::pins::Review;
+use super::{hold, meet, now_ms, review};
 use crate::ask::{self, Pending, To};
 use crate::core::Core;
 use crate::road::{self, Plan};
@@ -11,6 +12,7 @@ use contract::outcome::{Code, Refusal};
 use frame::object;
 use crate::agent::SeatCore;
 use crate::backend::Backend;
+use crate::catalog::ToolEntry;
 use policy::{
     Binding, CallState, Effect, Event, Facts, Hints, Judgement, Permit, Profile, Request, Target, Verdict,
 };
@@ -19,10 +21,13 @@ use std::rc::Rc;
 /// Judges a call whose arguments fit its schema.
 pub(crate) fn permit(call: Pending, arguments: Bytes) {
     let gate = &call.seat.core.gate;
+    if let Some(refusal) = withheld(&call.tool) {
+        return ask::refuse(call, refusal);
+    }
     let judgement = gate.judge(&call.seat.identity.name, &call.tool, &arguments);
     let request = request(&call, &arguments);
     match policy::decide(request, &judgement) {
-        Verdict::Allow(_) if gate.is_paused() && call.tool.read.effect != Effect::Read => {
+        Verdict::Allow(_) if hold::holds(&call.seat.core, &call.tool) => {
             let sent = meet::digest_of(Some(&arguments), &call.tool);
             hold::hold(call, &judgement, arguments, sent);
         }
@@ -81,6 +86,18 @@ pub(crate) fn request_of(
         effect,
         params,
     }
+}
+
+/// Why a tool may not be called before a person has looked at it.
+fn withheld(tool: &ToolEntry) -> Option<Refusal> {
+    let (code, why) = match tool.review() {
+        Review::New | Review::Approved | Review::Calm(_) => return None,
+        Review::Raised(_) => {
+            (Code::DefinitionChanged, "The tool's definition is not the one that was approved, and the change needs a look")
+        }
+        Review::Flagged(_) => (Code::Quarantined, "The tool's definition needs a look before it may be used"),
+    };
+    Some(Refusal::new(code, format!("{why}. A person has to review it. Nothing was executed.")))
 }
 
 /// What would be sent.
@@ -166,6 +183,7 @@ fn go(call: Pending, permit: Permit, arguments: Bytes, judgement: &Judgement) {
             ask::record(&seat, &tool, received).of_case(&case.row())
         }
     };
+    review::used(&seat.core, &tool);
     record.judged(Some(tool.verdict(&seat.core.ledger, judgement)));
     record.arguments(arguments);
     let backend = Rc::clone(&tool.backend);
