@@ -143,8 +143,8 @@ impl Backend {
     /// pool first.
     pub fn shelve(self: &Rc<Self>, listing: Rc<Listing>) {
         *self.latest.borrow_mut() = Some(Rc::clone(&listing));
-        let Some(core) = self.core.upgrade() else { return };
-        let pins = core.gate.pins.of(&self.key, &self.rules.launch_hash);
+        let core = self.core.upgrade();
+        let pins = core.as_ref().map(|core| core.gate.pins.of(&self.key, &self.rules.launch_hash)).unwrap_or_default();
         let bytes: usize = listing.tools.iter().chain(&listing.prompts).map(Bytes::len).sum();
         if bytes <= SHORT {
             let read = read::read(&self.slug, &listing, &self.rules.effects, &pins.without_texts());
@@ -153,7 +153,7 @@ impl Backend {
             }
         }
         let (slug, effects, copy) = (self.slug.clone(), self.rules.effects.clone(), Listing::clone(&listing));
-        let pins = pins.beside(core.tool_names());
+        let pins = pins.beside(core.map(|core| core.tool_names()).unwrap_or_default());
         let me = Rc::downgrade(self);
         task::spawn("shelve a listing", async move {
             let reading = tokio::task::spawn_blocking(move || read::read(&slug, &copy, &effects, &pins));

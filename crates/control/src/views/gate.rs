@@ -2,7 +2,7 @@
 
 use hub::person::{self, CallId, CallRecord, CallState, WaitingCall};
 use operator::words::{
-    Approval, ApprovalDetail, ApprovalState, Call, CallStanding, Decision, DecisionKind, DiffLine, DiffMark, DiffPiece,
+    Approval, ApprovalDetail, ApprovalState, Call, CallStanding, Decision, DecisionKind, DiffLine, DiffSide, DiffWord,
     EntryKind, EntryReview, Explained, PinState, Scope, ServerReview, Then, Tier,
 };
 
@@ -158,22 +158,18 @@ pub fn review(it: person::ServerReview) -> ServerReview {
 fn entry(it: person::EntryReview) -> EntryReview {
     let line = |line: person::DiffLine| DiffLine {
         place: line.place,
-        pieces: line
-            .words
-            .into_iter()
-            .map(|word| DiffPiece {
-                mark: match (word.changed, line.side) {
-                    (false, _) | (_, person::Side::Both) => DiffMark::Same,
-                    (true, person::Side::Approved) => DiffMark::Gone,
-                    (true, person::Side::Now) => DiffMark::New,
-                },
-                text: word.text,
-            })
-            .collect(),
+        side: match line.side {
+            person::Side::Both => DiffSide::Both,
+            person::Side::Approved => DiffSide::Approved,
+            person::Side::Now => DiffSide::Now,
+        },
+        words: line.words.into_iter().map(|word| DiffWord { text: word.text, changed: word.changed }).collect(),
     };
-    let whole = it.whole.map(|text| DiffLine {
+    let whole = it.whole.map(|text| pretty(&text)).unwrap_or_default();
+    let new = whole.lines().map(|text| DiffLine {
         place: String::new(),
-        pieces: vec![DiffPiece { mark: DiffMark::New, text: pretty(&text) }],
+        side: DiffSide::Now,
+        words: vec![DiffWord { text: text.to_owned(), changed: false }],
     });
     EntryReview {
         kind: match it.kind.as_str() {
@@ -197,7 +193,7 @@ fn entry(it: person::EntryReview) -> EntryReview {
         tier: it.tier.map(tier),
         flags: it.flags,
         raised: it.raised,
-        lines: it.lines.into_iter().map(line).chain(whole).collect(),
+        lines: it.lines.into_iter().map(line).chain(new).collect(),
         hash: it.hash,
     }
 }
