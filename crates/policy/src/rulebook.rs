@@ -1,6 +1,8 @@
 //! The rules of a config, ready to judge by: deny beats ask beats allow, and what can't be judged is never allowed.
 
 use crate::rule::{self, Patterns, Rule};
+use crate::tally::{Rank, Tally};
+use crate::when::{self, Outcome, Subject};
 use crate::{Effect, Fallback, Hints, Judgement, RuleFault, RuleSource, Scope, Target, Then, Tier, TierWhy, Why, tier};
 use contract::Hash;
 use std::sync::Arc;
@@ -34,8 +36,6 @@ pub struct Profile<'a> {
     pub effect: Effect,
     /// Its hints as the server gives them now.
     pub hints: Hints,
-    /// `openWorldHint`
-    pub open_world: Option<bool>,
     /// The person's word (`effects` of the config).
     pub tag: Option<Effect>,
     /// The scan found something in its definition.
@@ -63,11 +63,14 @@ pub struct Facts<'a> {
 #[derive(Clone, Debug)]
 pub struct Standing {
     book: Arc<Book>,
-    why: TierWhy,
-    /// What holds where no condition is true.
+    rank: Rank,
+    /// The rules that hold for every call.
+    certain: Tally,
+    /// What follows from them alone.
     base: Judgement,
-    /// The rules that have a condition, in order.
+    /// The rules whose conditions depend on the call, in order, and what else those may ask about.
     conditional: Box<[usize]>,
+    subject: Option<Box<Subject>>,
 }
 
 impl Rulebook {
@@ -106,37 +109,49 @@ impl Rulebook {
     pub fn standing(&self, of: &Profile<'_>) -> Standing {
         let book = &self.0;
         let (tier, why) = tier::tier(of);
-        let (certain, conditional): (Vec<usize>, Vec<usize>) =
-            self.naming(of).into_iter().partition(|&rule| book.rules[rule].when.is_none());
-        let strongest = |then| certain.iter().map(|&rule| &book.rules[rule]).find(|rule| rule.then == then);
-        let decided = strongest(Then::Deny).or_else(|| strongest(Then::Ask)).or_else(|| strongest(Then::Allow));
-        let base = match decided {
-            Some(rule) => by_rule(rule, tier),
-            None => by_default(book.default, tier, why),
-        };
-        let conditional = if base.then == Then::Deny && decided.is_some() { Vec::new() } else { conditional };
-        Standing {
-            book: Arc::clone(book),
-            why,
-            base: held_back(base, of.partly_checked),
-            conditional: conditional.into(),
+        let rank = Rank { tier, why, partly_checked: of.partly_checked };
+        let mut certain = Tally::new();
+        let mut conditional = Vec::new();
+        let mut subject = None;
+        for at in self.naming(of) {
+            let rule = &book.rules[at];
+            match &rule.when {
+                None => certain.add(at, rule, None),
+                Some(when) => {
+                    let subject = subject.get_or_insert_with(|| Box::new(subject_of(of)));
+                    if when.is_settled() {
+                        when::judge([(at, when)].into_iter(), subject, "", b"", |_, outcome| {
+                            note(&mut certain, at, rule, outcome)
+                        });
+                    } else {
+                        conditional.push(at);
+                    }
+                }
+            }
         }
+        if certain.is_denied() {
+            conditional.clear();
+        }
+        let base = certain.judgement(&book.rules, book.default, rank);
+        let subject = subject.filter(|_| !conditional.is_empty());
+        Standing { book: Arc::clone(book), rank, certain, base, conditional: conditional.into(), subject }
     }
 
     /// What these rules say of one call. Where the standing is another book's, a person is asked.
-    pub fn judge(&self, standing: &Standing, _facts: &Facts<'_>) -> Judgement {
-        if !Arc::ptr_eq(&self.0, &standing.book) {
-            let (rule, reason) = (None, None);
-            return Judgement {
-                then: Then::Ask,
-                tier: standing.base.tier,
-                rule,
-                why: Why::OtherRules,
-                reason,
-                most: Scope::Once,
-            };
+    pub fn judge(&self, standing: &Standing, facts: &Facts<'_>) -> Judgement {
+        let book = &self.0;
+        if !Arc::ptr_eq(book, &standing.book) {
+            let (then, rule, reason) = (Then::Ask, None, None);
+            let (tier, why, most) = (standing.rank.tier, Why::OtherRules, Scope::Once);
+            return Judgement { then, tier, rule, why, reason, most };
         }
-        standing.base.clone()
+        let Some(subject) = &standing.subject else { return standing.base.clone() };
+        let mut tally = standing.certain.clone();
+        let whens = standing.conditional.iter().filter_map(|&at| Some((at, book.rules[at].when.as_ref()?)));
+        when::judge(whens, subject, facts.host, facts.arguments, |at, outcome| {
+            note(&mut tally, at, &book.rules[at], outcome)
+        });
+        tally.judgement(&book.rules, book.default, standing.rank)
     }
 
     /// The rules that name something, in their order.
@@ -160,15 +175,15 @@ impl Rulebook {
 impl Standing {
     /// Its tier.
     pub fn tier(&self) -> Tier {
-        self.base.tier
+        self.rank.tier
     }
     /// What put it there.
     pub fn tier_why(&self) -> TierWhy {
-        self.why
+        self.rank.why
     }
     /// What holds for every call, whatever its arguments and whoever asks.
     pub fn always(&self) -> Option<&Judgement> {
-        self.conditional.is_empty().then_some(&self.base)
+        self.subject.is_none().then_some(&self.base)
     }
     /// Whether it is denied whatever is asked: it is not listed then, and answered as if there were no such thing.
     pub fn is_unlisted(&self) -> bool {
@@ -176,31 +191,19 @@ impl Standing {
     }
 }
 
-fn by_rule(rule: &Rule, tier: Tier) -> Judgement {
-    let most = if rule.then == Then::Deny { Scope::Once } else { tier.most() };
-    let (then, reason) = (rule.then, rule.reason.clone());
-    Judgement { then, tier, rule: Some(Arc::clone(&rule.name)), why: Why::Rule, reason, most }
-}
-
-fn by_default(default: Fallback, tier: Tier, why: TierWhy) -> Judgement {
-    let (then, why) = match default {
-        Fallback::Auto if tier == Tier::Quiet => (Then::Allow, Why::Tier(why)),
-        Fallback::Auto => (Then::Ask, Why::Tier(why)),
-        Fallback::Allow => (Then::Allow, Why::Default),
-        Fallback::Ask => (Then::Ask, Why::Default),
-        Fallback::Deny => (Then::Deny, Why::Default),
-    };
-    let most = if then == Then::Deny { Scope::Once } else { tier.most() };
-    Judgement { then, tier, rule: None, why, reason: None, most }
-}
-
-/// What can't be checked wholly is asked about at least (rules.md 13).
-fn held_back(judgement: Judgement, partly_checked: bool) -> Judgement {
-    if partly_checked && judgement.then == Then::Allow {
-        let tier = judgement.tier.max(Tier::Once);
-        return Judgement { then: Then::Ask, tier, why: Why::PartlyChecked, most: tier.most(), ..judgement };
+/// Notes what a condition says; false where nothing can change any more.
+fn note(tally: &mut Tally, at: usize, rule: &Rule, outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::Holds => tally.add(at, rule, None),
+        Outcome::Failed(problem) => tally.add(at, rule, Some(problem)),
+        Outcome::Not => {}
     }
-    judgement
+    !tally.is_denied()
+}
+
+fn subject_of(of: &Profile<'_>) -> Subject {
+    let effect = of.effect.as_str();
+    Subject { tool: of.own.into(), server: of.server.into(), effect, annotations: of.annotations.into() }
 }
 
 fn version(default: Fallback, rules: &[RuleSource]) -> Hash {
