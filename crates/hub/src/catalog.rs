@@ -120,7 +120,6 @@ impl ToolEntry {
             server: self.backend.key(),
             effect: read.effect,
             hints: Hints { read_only: read.tool.hints.read_only, destructive: read.tool.hints.destructive },
-            open_world: read.tool.hints.open_world,
             tag: self.backend.rules().effects.get(&*read.tool.name).copied(),
             flagged: matches!(*self.review.borrow(), Review::Flagged(_)),
             partly_checked: self.compiled().is_ok_and(|compiled| !compiled.skipped_patterns().is_empty()),

@@ -192,7 +192,6 @@ fn free() -> Judgement {
         server: "",
         effect: Effect::Read,
         hints: Hints::default(),
-        open_world: None,
         tag: None,
         flagged: false,
         partly_checked: false,

@@ -54,7 +54,6 @@ pub(crate) fn judge_other(
         server: backend.key(),
         effect,
         hints: Hints::default(),
-        open_world: None,
         tag: None,
         flagged: false,
         partly_checked: false,
