@@ -70,7 +70,6 @@ fn allowed() -> Judgement {
             server: "",
             effect: Effect::Read,
             hints: policy::Hints::default(),
-            open_world: None,
             tag: None,
             flagged: false,
             partly_checked: false,
