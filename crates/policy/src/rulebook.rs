@@ -73,6 +73,17 @@ pub struct Standing {
     subject: Option<Box<Subject>>,
 }
 
+/// How far a rule holds for something before anything is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Force {
+    /// For every call; also where it can't be judged for any.
+    Always,
+    /// Depending on the call.
+    Maybe,
+    /// For no call.
+    Never,
+}
+
 impl Rulebook {
     /// Reads rules.
     ///
@@ -112,28 +123,18 @@ impl Rulebook {
         let rank = Rank { tier, why, partly_checked: of.partly_checked };
         let mut certain = Tally::new();
         let mut conditional = Vec::new();
-        let mut subject = None;
-        for at in self.naming(of) {
-            let rule = &book.rules[at];
-            match &rule.when {
-                None => certain.add(at, rule, None),
-                Some(when) => {
-                    let subject = subject.get_or_insert_with(|| Box::new(subject_of(of)));
-                    if when.is_settled() {
-                        when::judge([(at, when)].into_iter(), subject, "", b"", |_, outcome| {
-                            note(&mut certain, at, rule, outcome)
-                        });
-                    } else {
-                        conditional.push(at);
-                    }
-                }
+        for (at, force, failed) in self.forces(of) {
+            match force {
+                Force::Always => certain.add(at, &book.rules[at], failed),
+                Force::Maybe => conditional.push(at),
+                Force::Never => {}
             }
         }
         if certain.is_denied() {
             conditional.clear();
         }
         let base = certain.judgement(&book.rules, book.default, rank);
-        let subject = subject.filter(|_| !conditional.is_empty());
+        let subject = (!conditional.is_empty()).then(|| Box::new(subject_of(of)));
         Standing { book: Arc::clone(book), rank, certain, base, conditional: conditional.into(), subject }
     }
 
@@ -149,13 +150,41 @@ impl Rulebook {
         let mut tally = standing.certain.clone();
         let whens = standing.conditional.iter().filter_map(|&at| Some((at, book.rules[at].when.as_ref()?)));
         when::judge(whens, subject, facts.host, facts.arguments, |at, outcome| {
-            note(&mut tally, at, &book.rules[at], outcome)
+            match outcome {
+                Outcome::Holds => tally.add(at, &book.rules[at], None),
+                Outcome::Failed(problem) => tally.add(at, &book.rules[at], Some(problem)),
+                Outcome::Not => {}
+            }
+            !tally.is_denied()
         });
         tally.judgement(&book.rules, book.default, standing.rank)
     }
 
-    /// The rules that name something, in their order.
-    pub(crate) fn naming(&self, of: &Profile<'_>) -> Vec<usize> {
+    /// The rules that name something, in their order, and how far each holds before anything is asked.
+    pub(crate) fn forces(&self, of: &Profile<'_>) -> Vec<(usize, Force, Option<String>)> {
+        let mut subject = None;
+        let force = |at: usize| {
+            let Some(when) = &self.0.rules[at].when else { return (at, Force::Always, None) };
+            if !when.is_settled() {
+                return (at, Force::Maybe, None);
+            }
+            let mut settled = (at, Force::Never, None);
+            let subject = subject.get_or_insert_with(|| subject_of(of));
+            when::judge([(at, when)].into_iter(), subject, "", b"", |_, outcome| {
+                settled = match outcome {
+                    Outcome::Holds => (at, Force::Always, None),
+                    Outcome::Failed(problem) => (at, Force::Always, Some(problem)),
+                    Outcome::Not => (at, Force::Never, None),
+                };
+                false
+            });
+            settled
+        };
+        self.naming(of).into_iter().map(force).collect()
+    }
+
+    /// The rules whose patterns match something, and those without patterns.
+    fn naming(&self, of: &Profile<'_>) -> Vec<usize> {
         let book = &self.0;
         let patterns = match of.target {
             Target::Tool => Some(&book.tools),
@@ -189,16 +218,6 @@ impl Standing {
     pub fn is_unlisted(&self) -> bool {
         self.always().is_some_and(|judgement| judgement.then == Then::Deny)
     }
-}
-
-/// Notes what a condition says; false where nothing can change any more.
-fn note(tally: &mut Tally, at: usize, rule: &Rule, outcome: Outcome) -> bool {
-    match outcome {
-        Outcome::Holds => tally.add(at, rule, None),
-        Outcome::Failed(problem) => tally.add(at, rule, Some(problem)),
-        Outcome::Not => {}
-    }
-    !tally.is_denied()
 }
 
 fn subject_of(of: &Profile<'_>) -> Subject {

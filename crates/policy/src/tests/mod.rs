@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod effects;
+mod findings;
 mod rules;
 mod tiers;
 mod when;

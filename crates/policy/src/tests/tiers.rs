@@ -174,7 +174,7 @@ fn a_catalog_of_real_shapes_asks_seldom() {
     assert_eq!(tools.len(), 300);
     let count = |tier| tools.iter().filter(|(own, text)| ranked(&profile(own, text)).0 == tier).count();
     let (quiet, once, each) = (count(Tier::Quiet), count(Tier::Once), count(Tier::Each));
-    println!("of 300 tools {quiet} are quiet, {once} ask once, {each} ask for every call");
+    // 151, 121 and 28 when this was written.
     assert!(once <= 150 && each <= 30 && quiet + once + each == 300, "{quiet} {once} {each}");
 }
 

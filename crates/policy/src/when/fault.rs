@@ -16,10 +16,10 @@ pub(super) enum Fault {
 pub(super) enum Problem {
     /// The steps of one judgement are used up.
     Steps,
-    /// The arguments are too long to be judged by.
-    Length,
-    /// The arguments or annotations are no JSON object.
-    Unreadable,
+    /// The arguments or annotations are too long to be judged by.
+    Length(&'static str),
+    /// They are no JSON object.
+    Unreadable(&'static str),
     /// Something can't be done with a value of this kind.
     Kind(&'static str, &'static str),
     /// Something can't be done with values of these two kinds.
@@ -58,8 +58,8 @@ impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Problem::Steps => "the arguments are too much for the time that it may take",
-            Problem::Length => "the arguments are too long",
-            Problem::Unreadable => "the arguments can't be read",
+            Problem::Length(what) => return write!(out, "the {what} are too long"),
+            Problem::Unreadable(what) => return write!(out, "the {what} can't be read"),
             Problem::Kind(operation, kind) => return write!(out, "`{operation}` can't be used with {kind}"),
             Problem::Kinds(operation, a, b) => return write!(out, "`{operation}` can't be used with {a} and {b}"),
             Problem::NoFields(kind) => return write!(out, "a field is asked for of {kind}"),

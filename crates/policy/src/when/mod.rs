@@ -72,10 +72,12 @@ pub(crate) fn judge<'w>(
     arguments: &[u8],
     mut each: impl FnMut(usize, Outcome) -> bool,
 ) {
-    let reads = |what: fn(&Reads) -> bool| conditions.clone().any(|(_, when)| what(when.reads()));
-    let args = reads(|reads| reads.args).then(|| object(arguments)).unwrap_or(Err(Problem::Unreadable));
-    let annotations =
-        reads(|reads| reads.annotations).then(|| object(&subject.annotations)).unwrap_or(Err(Problem::Unreadable));
+    let read = |what: fn(&Reads) -> bool, name, text| {
+        let is_read = conditions.clone().any(|(_, when)| what(when.reads()));
+        if is_read { object(name, text) } else { Err(Problem::Unreadable(name)) }
+    };
+    let args = read(|reads| reads.args, "arguments", arguments);
+    let annotations = read(|reads| reads.annotations, "annotations", &subject.annotations);
     let of = Situation {
         args: args.as_ref().map(Json::root).map_err(|problem| *problem),
         annotations: annotations.as_ref().map(Json::root).map_err(|problem| *problem),
@@ -100,10 +102,10 @@ pub(crate) fn judge<'w>(
 }
 
 /// Reads an object; nothing is an empty one.
-fn object(text: &[u8]) -> Result<Json<'_>, Problem> {
+fn object<'a>(name: &'static str, text: &'a [u8]) -> Result<Json<'a>, Problem> {
     if text.len() > MAX_ARGUMENTS {
-        return Err(Problem::Length);
+        return Err(Problem::Length(name));
     }
-    let json = Json::read(if text.is_empty() { b"{}" } else { text }).map_err(|_| Problem::Unreadable)?;
-    if matches!(json.root().view(), View::Object) { Ok(json) } else { Err(Problem::Unreadable) }
+    let json = Json::read(if text.is_empty() { b"{}" } else { text }).map_err(|_| Problem::Unreadable(name))?;
+    if matches!(json.root().view(), View::Object) { Ok(json) } else { Err(Problem::Unreadable(name)) }
 }
