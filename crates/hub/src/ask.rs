@@ -4,9 +4,9 @@
 use crate::agent::{SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::{ListKind, ToolEntry};
-use crate::record::{About, Record};
 use crate::gate::case::Case;
 use crate::gate::{self, meet::Request};
+use crate::record::{About, Record};
 use crate::road::{self, Plan};
 use bytes::Bytes;
 use contract::Problem;

@@ -154,7 +154,9 @@ impl Core {
     pub(crate) fn tool_names(&self) -> HashSet<Box<str>> {
         let backends = self.backends();
         let shelves = backends.iter().map(|backend| backend.shelf());
-        shelves.flat_map(|shelf| shelf.tools.iter().map(|tool| tool.read.tool.name.clone()).collect::<Vec<_>>()).collect()
+        shelves
+            .flat_map(|shelf| shelf.tools.iter().map(|tool| tool.read.tool.name.clone()).collect::<Vec<_>>())
+            .collect()
     }
     /// Tells the person's door; without a listener there is nobody to tell.
     pub(crate) fn happened(&self, event: Event) {

@@ -1,7 +1,7 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
-use bytes::Bytes;
 use crate::person::{Approved, Decided, Explained, Finding, Outcome, Pause, Question, Said, ServerReview, WaitingCall};
+use bytes::Bytes;
 use contract::Hash;
 use contract::schema::Compiled;
 use policy::Effect;

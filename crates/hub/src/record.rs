@@ -9,8 +9,8 @@ use crate::gate::meet;
 use crate::road::Ending;
 use crate::views::millis;
 use bytes::Bytes;
-use contract::{CallId, Hash};
 use contract::outcome::Code;
+use contract::{CallId, Hash};
 use policy::Effect;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -18,8 +18,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use store::{
-    AuditState, CallNumber, CallRecord, Committer, Detail, Due, EraMemory, Flight, Handed, Item, Job, Kind, Ledger, Mark, Method, Note, Outcome,
-    Snapshot, Stages, Subject, Told, Vault,
+    AuditState, CallNumber, CallRecord, Committer, Detail, Due, EraMemory, Flight, Handed, Item, Job, Kind, Ledger,
+    Mark, Method, Note, Outcome, Snapshot, Stages, Subject, Told, Vault,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;

@@ -2,10 +2,10 @@
 //! relay thread; nothing is sent without a permit, nothing that may change something before its intent is durable.
 
 use crate::agent::SeatCore;
+use crate::ask::To;
 use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
-use crate::ask::To;
 use crate::gate::case::{Case, Fan};
 use crate::gate::{lost, settle};
 use crate::lanes::Entered;
@@ -109,7 +109,9 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, pe
 pub(crate) fn denied(core: &Core, method: &str, record: Record, reply: Box<dyn Reply>, judgement: &Judgement) {
     core.ledger.refused(&record, Code::Denied);
     let message = match judgement.then() {
-        Then::Ask => "A person would have to allow this, and only calls of tools can wait for one. Nothing was executed.",
+        Then::Ask => {
+            "A person would have to allow this, and only calls of tools can wait for one. Nothing was executed."
+        }
         Then::Allow | Then::Deny => "Denied by a rule. Nothing was executed.",
     };
     let message = match judgement.reason() {

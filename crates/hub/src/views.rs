@@ -17,11 +17,7 @@ pub(crate) fn slow(seen: upstream::task::Slow) -> Slow {
 }
 
 /// The lists that the hub can tell changes of by itself, whatever the servers declare.
-pub(crate) fn describe(
-    view: &View,
-    listings: &[(Rc<str>, Rc<Listing>, Option<String>)],
-    version: &str,
-) -> Description {
+pub(crate) fn describe(view: &View, listings: &[(Rc<str>, Rc<Listing>, Option<String>)], version: &str) -> Description {
     let mut capabilities = vec![
         "\"tools\":{\"listChanged\":true}".to_owned(),
         "\"prompts\":{\"listChanged\":true}".to_owned(),

@@ -7,8 +7,8 @@ use hub::operate::OperatorHandle;
 use hub::person::{self, Outcome as Verdict, Said};
 use operator::code;
 use operator::words::{
-    ApprovalDetail, ApprovalFilter, ApprovalList, Approve, Call, CallFilter, CallList, CallSettle, CallSettled, Decided,
-    Deny, Finding, Follows, PauseState, Winner,
+    ApprovalDetail, ApprovalFilter, ApprovalList, Approve, Call, CallFilter, CallList, CallSettle, CallSettled,
+    Decided, Deny, Finding, Follows, PauseState, Winner,
 };
 
 /// The queue.
@@ -78,7 +78,8 @@ pub async fn calls(hub: &OperatorHandle, filter: CallFilter) -> Outcome<CallList
             && (filter.standing.is_empty() || filter.standing.contains(&call.standing))
     });
     let total = all.len() as u64;
-    let rank = |call: &Call| (call.standing != operator::words::CallStanding::Unknown, std::cmp::Reverse(call.asked_ms));
+    let rank =
+        |call: &Call| (call.standing != operator::words::CallStanding::Unknown, std::cmp::Reverse(call.asked_ms));
     all.sort_by_key(rank);
     all.truncate(filter.limit.min(1_000) as usize);
     Ok(CallList { calls: all, total, unknown })

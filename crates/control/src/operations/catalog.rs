@@ -18,7 +18,8 @@ pub async fn diff(hub: &OperatorHandle, filter: CatalogFilter) -> Outcome<Catalo
 
 /// Approves exactly what was shown.
 pub async fn approve(hub: &OperatorHandle, asked: CatalogApprove, peer: &Peer) -> Outcome<CatalogApproved> {
-    let wrong = |_| Failure::new("bad_input", "the hash is written as sha256: and 64 digits").next("callgate catalog diff");
+    let wrong =
+        |_| Failure::new("bad_input", "the hash is written as sha256: and 64 digits").next("callgate catalog diff");
     let hash = asked.hash.parse().map_err(wrong)?;
     let approved = hub.approve_definition(&asked.target, hash, &peer.name()).await?;
     Ok(CatalogApproved { server: approved.server, entries: approved.entries, left: approved.left })

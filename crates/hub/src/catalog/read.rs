@@ -1,8 +1,8 @@
 //! Reads what one server lists into entries that are ready to be shown and called. Long work: runs on the blocking
 //! pool, never on the relay. A bad entry costs only itself, with a reason.
 
-use bytes::Bytes;
 use crate::gate::pins::{Review, ServerPins};
+use bytes::Bytes;
 use contract::{Hash, Listed, Slug, Tool};
 use frame::Rope;
 use frame::object::{self, Edit};
@@ -107,32 +107,33 @@ pub fn read(slug: &Slug, listing: &Listing, effects: &Effects, pins: &ServerPins
             }
         }
     }
-    let mut others = |kind: PinKind, key: &str, raws: &[Bytes], reader: fn(&[u8]) -> Result<Listed, _>, prefixed: bool| {
-        let what = kind.as_str();
-        let mut seen = HashSet::new();
-        let mut entries = Vec::new();
-        for raw in raws {
-            match reader(raw) {
-                Err(fault) => read.findings.push(format!("{what} {} was left out: {fault}", label(raw, key))),
-                Ok(listed) if !seen.insert(listed.name.clone()) => {
-                    read.findings.push(format!("{what} `{}` was left out: it is listed twice", listed.name));
-                }
-                Ok(listed) => {
-                    let own = String::from(listed.name);
-                    let hash = listed.definition_hash;
-                    let Some(review) = pins.review(kind, &own, raw, hash, None) else {
-                        read.needs_texts = true;
-                        continue;
-                    };
-                    let exposed = if prefixed { slug.exposed(&own) } else { own.clone() };
-                    let shown = review.shown().unwrap_or(raw).clone();
-                    let in_all = if prefixed { named(&shown, &exposed) } else { shown.clone() };
-                    entries.push(ReadEntry { own, exposed, in_all, in_own: shown, raw: raw.clone(), hash, review });
+    let mut others =
+        |kind: PinKind, key: &str, raws: &[Bytes], reader: fn(&[u8]) -> Result<Listed, _>, prefixed: bool| {
+            let what = kind.as_str();
+            let mut seen = HashSet::new();
+            let mut entries = Vec::new();
+            for raw in raws {
+                match reader(raw) {
+                    Err(fault) => read.findings.push(format!("{what} {} was left out: {fault}", label(raw, key))),
+                    Ok(listed) if !seen.insert(listed.name.clone()) => {
+                        read.findings.push(format!("{what} `{}` was left out: it is listed twice", listed.name));
+                    }
+                    Ok(listed) => {
+                        let own = String::from(listed.name);
+                        let hash = listed.definition_hash;
+                        let Some(review) = pins.review(kind, &own, raw, hash, None) else {
+                            read.needs_texts = true;
+                            continue;
+                        };
+                        let exposed = if prefixed { slug.exposed(&own) } else { own.clone() };
+                        let shown = review.shown().unwrap_or(raw).clone();
+                        let in_all = if prefixed { named(&shown, &exposed) } else { shown.clone() };
+                        entries.push(ReadEntry { own, exposed, in_all, in_own: shown, raw: raw.clone(), hash, review });
+                    }
                 }
             }
-        }
-        entries
-    };
+            entries
+        };
     let prompts = others(PinKind::Prompt, "name", &listing.prompts, Listed::prompt, true);
     let resources = others(PinKind::Resource, "uri", &listing.resources, Listed::resource, false);
     let templates = others(PinKind::Template, "uriTemplate", &listing.templates, Listed::template, false);

@@ -4,8 +4,8 @@
 
 use super::{Catalog, ListKind, Shelf};
 use crate::agent::View;
-use crate::gate::Gate;
 use crate::backend::{Backend, Rules};
+use crate::gate::Gate;
 use bytes::Bytes;
 use frame::{Era, Version, object};
 use proptest::prelude::*;

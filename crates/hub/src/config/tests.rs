@@ -73,7 +73,11 @@ fn one_mistake_says_where_and_what() {
     check("{\"hub\": {\"port\": ¶65536}}", "hub.port", "from 0 to 65535");
     check("{\"policy\": {\"default\": ¶\"maybe\"}}", "policy.default", "auto");
     check("{\"policy\": {\"rules\": [¶{}]}}", "policy.rules[0]", "needs `then`");
-    check("{\"policy\": {\"rules\": [{\"tools\": [\"*\"], ¶\"when\": \"args.\", \"then\": \"ask\"}]}}", "policy.rules[0].when", "");
+    check(
+        "{\"policy\": {\"rules\": [{\"tools\": [\"*\"], ¶\"when\": \"args.\", \"then\": \"ask\"}]}}",
+        "policy.rules[0].when",
+        "",
+    );
     check("{\"policy\": {\"approval\": {\"holdSeconds\": ¶-1}}}", "policy.approval.holdSeconds", "from 0");
     check(
         r#"{"mcpServers": {"a.b": {¶"type": "stdio", "url": "http://h"}}}"#,
@@ -249,7 +253,10 @@ fn a_policy_is_read_with_its_rules() {
     assert_eq!(names, ["no prod", "rule 2"]);
     assert_eq!(config.policy.default, policy::Fallback::Auto);
     let approval = config.policy.approval;
-    assert_eq!((approval.hold.as_secs(), approval.hold_with_progress.as_secs(), approval.expire.as_secs()), (10, 45, 60));
+    assert_eq!(
+        (approval.hold.as_secs(), approval.hold_with_progress.as_secs(), approval.expire.as_secs()),
+        (10, 45, 60)
+    );
     assert_eq!(config.hosts["cursor"].hold.unwrap().as_secs(), 180);
 }
 

@@ -153,7 +153,8 @@ fn unwritten(cause: &str) -> Refused {
 /// Edited arguments, checked against the tool's schema as it is now.
 async fn fit(case: &Case, text: String) -> Result<(Bytes, Hash), Refused> {
     let Some((_, _, _, tool, _)) = case.first() else {
-        let message = "nobody waits for this call any more, so its arguments cannot be edited; approve or deny it as it is";
+        let message =
+            "nobody waits for this call any more, so its arguments cannot be edited; approve or deny it as it is";
         return Err(Refused::new("detached", message));
     };
     let compiled = tool.compiled().map_err(|fault| Refused::new("invalid_arguments", fault))?;
@@ -173,7 +174,9 @@ async fn fit(case: &Case, text: String) -> Result<(Bytes, Hash), Refused> {
         Err(_) => return Err(Refused::new("internal", "the arguments could not be checked")),
     };
     let digest = meet::digest_of(Some(&fitting), &tool);
-    digest.map(|digest| (fitting, digest)).ok_or_else(|| Refused::new("invalid_arguments", "the arguments cannot be read"))
+    digest
+        .map(|digest| (fitting, digest))
+        .ok_or_else(|| Refused::new("invalid_arguments", "the arguments cannot be read"))
 }
 
 async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str) -> Result<(), Refused> {
@@ -247,7 +250,15 @@ pub(crate) fn claim(case: &Rc<Case>) {
     let name = ask.params.string("name").unwrap_or_default();
     // As of now, not as of when it was asked.
     let tool = seat.core.catalog(&seat.view).tool(&name).cloned().unwrap_or(known);
-    ask::check(Pending { seat, ticket, ask, tool, received, arguments: case.arguments(), to: To::Case(Rc::clone(case)) });
+    ask::check(Pending {
+        seat,
+        ticket,
+        ask,
+        tool,
+        received,
+        arguments: case.arguments(),
+        to: To::Case(Rc::clone(case)),
+    });
 }
 
 /// What a new grant, or the end of a pause, lets through is let through.

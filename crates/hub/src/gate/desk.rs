@@ -85,8 +85,7 @@ pub(crate) fn explain(core: &Core, question: Question) -> Result<Vec<Explained>,
     })?;
     let arguments = Bytes::copy_from_slice(arguments.text().as_bytes());
     let Some(name) = question.tool else {
-        let mut all: Vec<Explained> =
-            catalog.tools().map(|tool| explained(core, &client, tool, &arguments)).collect();
+        let mut all: Vec<Explained> = catalog.tools().map(|tool| explained(core, &client, tool, &arguments)).collect();
         all.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
         return Ok(all);
     };

@@ -99,7 +99,9 @@ fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
     row.tier = judgement.tier();
     row.rule = judgement.rule().map(|rule| rule.to_string()).unwrap_or_default();
     row.why = match judgement.then() {
-        Then::Allow if core.gate.is_paused() => "asks because everything that may change something is paused".to_owned(),
+        Then::Allow if core.gate.is_paused() => {
+            "asks because everything that may change something is paused".to_owned()
+        }
         Then::Allow => "asks because what its server says of itself is not what was approved".to_owned(),
         Then::Ask | Then::Deny => judgement.sentence(),
     };
@@ -145,8 +147,7 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
 
 /// Whether no more may wait (rules.md 23).
 fn is_full(core: &Core, client: &str) -> bool {
-    let waiting: Vec<_> =
-        core.gate.index.all().into_iter().filter(|case| case.state() == CallState::Waiting).collect();
+    let waiting: Vec<_> = core.gate.index.all().into_iter().filter(|case| case.state() == CallState::Waiting).collect();
     waiting.len() >= MOST || waiting.iter().filter(|case| case.row().client == client).count() >= MOST_OF_CLIENT
 }
 

@@ -191,7 +191,9 @@ fn key(ask: &Ask, tool: &ToolEntry) -> Result<Option<String>, &'static str> {
     let argued = tool.read.tool.takes(named).then(|| ask.params.get("arguments")).flatten();
     let argued = argued.and_then(|arguments| object::get(&arguments, named));
     match told.or(argued).and_then(text) {
-        Some(key) if key.len() > LONGEST_KEY => Err("The idempotency key is longer than 512 bytes. Nothing was executed."),
+        Some(key) if key.len() > LONGEST_KEY => {
+            Err("The idempotency key is longer than 512 bytes. Nothing was executed.")
+        }
         Some(key) if !key.is_empty() => Ok(Some(key)),
         _ => Ok(None),
     }

@@ -15,12 +15,12 @@ pub(crate) mod road;
 pub(crate) mod settle;
 
 use crate::catalog::{Hides, ToolEntry};
-use index::Index;
-use lost::LostResults;
-use pins::Pins;
 use crate::person::{Decided, Pause};
 use case::Case;
 use contract::Hash;
+use index::Index;
+use lost::LostResults;
+use pins::Pins;
 use policy::{CallState, Effect, Facts, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};

@@ -172,7 +172,8 @@ impl Pins {
             vault: self.vault.borrow().clone(),
             ..ServerPins::default()
         });
-        Arc::make_mut(&mut of.heads).insert((pin.kind, pin.name.as_str().into()), Head { hash: pin.hash, effect: pin.effect });
+        Arc::make_mut(&mut of.heads)
+            .insert((pin.kind, pin.name.as_str().into()), Head { hash: pin.hash, effect: pin.effect });
     }
     /// What is held fast of a server as it is launched now.
     pub(crate) fn of(&self, server: &str, launch: &str) -> ServerPins {

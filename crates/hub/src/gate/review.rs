@@ -276,5 +276,6 @@ fn choose(core: &Core, target: &str, hash: Hash) -> Result<(Rc<Backend>, Vec<Can
             None => {}
         }
     }
-    Err(Refusal::new("unknown_entry", format!("there is no server and no entry `{target}`")).then("callgate catalog diff"))
+    Err(Refusal::new("unknown_entry", format!("there is no server and no entry `{target}`"))
+        .then("callgate catalog diff"))
 }

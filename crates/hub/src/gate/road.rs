@@ -4,18 +4,16 @@
 use super::case::Case;
 use super::pins::Review;
 use super::{hold, meet, now_ms, review};
+use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
+use crate::backend::Backend;
+use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::road::{self, Plan};
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use frame::object;
-use crate::agent::SeatCore;
-use crate::backend::Backend;
-use crate::catalog::ToolEntry;
-use policy::{
-    Binding, CallState, Effect, Event, Facts, Hints, Judgement, Permit, Profile, Request, Target, Verdict,
-};
+use policy::{Binding, CallState, Effect, Event, Facts, Hints, Judgement, Permit, Profile, Request, Target, Verdict};
 use std::rc::Rc;
 
 /// Judges a call whose arguments fit its schema.
@@ -91,9 +89,10 @@ pub(crate) fn request_of(
 fn withheld(tool: &ToolEntry) -> Option<Refusal> {
     let (code, why) = match tool.review() {
         Review::New | Review::Approved | Review::Calm(_) => return None,
-        Review::Raised(_) => {
-            (Code::DefinitionChanged, "The tool's definition is not the one that was approved, and the change needs a look")
-        }
+        Review::Raised(_) => (
+            Code::DefinitionChanged,
+            "The tool's definition is not the one that was approved, and the change needs a look",
+        ),
         Review::Flagged(_) => (Code::Quarantined, "The tool's definition needs a look before it may be used"),
     };
     Some(Refusal::new(code, format!("{why}. A person has to review it. Nothing was executed.")))

@@ -80,13 +80,16 @@ fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
     }
     let ended_ms = now_ms();
     core.gate.index.sweep(ended_ms.saturating_sub(KEYS_KEPT_MS));
-    core.gate.index.settle(case, SettledKey {
-        call: row.call,
-        asked: row.asked.unwrap_or_else(|| Hash::of(b"")),
-        outcome,
-        has_result: true,
-        ended_ms,
-    });
+    core.gate.index.settle(
+        case,
+        SettledKey {
+            call: row.call,
+            asked: row.asked.unwrap_or_else(|| Hash::of(b"")),
+            outcome,
+            has_result: true,
+            ended_ms,
+        },
+    );
     let result = Some(packed(answer));
     core.ledger.job(Job::EndCall { call: row.call, outcome, ended_ms, result });
 }
@@ -110,7 +113,8 @@ fn unknown(core: &Core, case: &Rc<Case>) {
 pub(crate) async fn settle(core: &Rc<Core>, id: &str, ran: Event, by: &str) -> Result<CallRecord, Refused> {
     let call = id.parse::<CallId>().ok().map(|id| CallNumber(id.row()));
     let case = call.and_then(|call| core.gate.index.of_call(call));
-    let missing = || Refused::new("unknown_call", format!("no call `{id}` waits to be settled")).then("callgate call list");
+    let missing =
+        || Refused::new("unknown_call", format!("no call `{id}` waits to be settled")).then("callgate call list");
     let case = case.filter(|case| case.state() == CallState::Unknown && !case.is_deciding.get()).ok_or_else(missing)?;
     let mut row = case.row().clone();
     row.state = policy::next(row.state, ran).map_err(|unfit| Refused::new("state", unfit.to_string()))?;

@@ -1,8 +1,8 @@
 //! Who is let in: T21, T25, T26, T29, T31 (HTTP), T45, and the order of the checks.
 
-use ::hub::agent::View;
 use super::super::Bounds;
 use super::rig::{MAX_BODY, Req, Rig, Tokens, Wire, initialize, modern, rpc, run, token};
+use ::hub::agent::View;
 
 /// Every path, those that do not exist included.
 const PATHS: [&str; 7] = ["/mcp", "/mcp/s/files", "/mcp/p/small", "/health", "/metrics", "/", "/op/status"];
