@@ -6,6 +6,7 @@ mod arguments;
 mod definitions;
 mod findings;
 mod hashes;
+mod json;
 mod names;
 mod outcomes;
 mod outputs;
