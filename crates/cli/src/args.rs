@@ -1,5 +1,10 @@
 //! What can be typed. Declarations only: each command's work is in its own module.
 
+mod gate;
+mod moment;
+
+pub use gate::{Approval, Approve, Audit, Call, Catalog, Deny, ExportForm, Filter, Policy, Remember};
+
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -50,6 +55,25 @@ pub enum Command {
     /// See and call tools
     #[command(subcommand, arg_required_else_help = true)]
     Tool(Tool),
+    /// Calls that wait for a person
+    #[command(subcommand, arg_required_else_help = true)]
+    Approval(Approval),
+    /// Calls of which a record is kept, and unknown ones to settle
+    #[command(subcommand, arg_required_else_help = true)]
+    Call(Call),
+    /// Hold all risky calls from now on
+    Pause,
+    /// Let risky calls run again
+    Resume,
+    /// Review what servers offer
+    #[command(subcommand, arg_required_else_help = true)]
+    Catalog(Catalog),
+    /// See which rule decides, and why
+    #[command(subcommand, arg_required_else_help = true)]
+    Policy(Policy),
+    /// The log of everything that was asked and done
+    #[command(subcommand, arg_required_else_help = true)]
+    Audit(Audit),
     /// Tokens of HTTP clients
     #[command(subcommand, arg_required_else_help = true)]
     Token(Token),
@@ -303,5 +327,21 @@ mod tests {
         check("callgate stdio --profile a --server b", false);
         check("callgate serve --port 70000", false);
         check("callgate nonsense", false);
+        check("callgate approval approve c1-7 --args {} --remember tool", true);
+        check("callgate approval approve c1-7 --remember ever", false);
+        check("callgate approval deny c1-7 --reason x --digest sha256:1", true);
+        check("callgate call settle c1-7 --ran", true);
+        check("callgate call settle c1-7", false);
+        check("callgate call settle c1-7 --ran --not-ran", false);
+        check("callgate catalog approve shop --hash sha256:1", true);
+        check("callgate catalog approve shop", false);
+        check("callgate policy explain a {}", true);
+        check("callgate policy explain --all", true);
+        check("callgate policy explain", false);
+        check("callgate policy explain a --all", false);
+        check("callgate audit list --since 2h --outcome denied --outcome ok -n 5", true);
+        check("callgate audit list --since soon", false);
+        check("callgate audit export --format csv", true);
+        check("callgate audit export --format xml", false);
     }
 }

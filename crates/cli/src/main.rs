@@ -7,6 +7,7 @@ mod serve;
 mod show;
 mod stdio;
 mod system;
+mod watch;
 
 use args::Stdio;
 use std::process::ExitCode;

@@ -133,6 +133,10 @@ impl<'a> Tree<'a> {
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
+    /// All values and keys, in the order of the text.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Value<'_>> {
+        (0..narrow(self.entries.len())).map(|at| Value { tree: self, at })
+    }
 }
 
 fn utf8(raw: &[u8]) -> Result<&str, TextFault> {
@@ -194,6 +198,11 @@ impl<'t> Value<'t> {
         let entry = self.entry();
         entry.start as usize..entry.end as usize
     }
+    /// Where the characters of a string stand, without its quotes.
+    pub(crate) fn inner_span(self) -> Range<usize> {
+        let span = self.span();
+        span.start + 1..span.end - 1
+    }
     /// It as it stands in the text.
     pub(crate) fn source(self) -> &'t str {
         &self.tree.text[self.span()]
@@ -236,7 +245,9 @@ impl<'t> Value<'t> {
     pub(crate) fn spells(self, text: &str) -> bool {
         let entry = self.entry();
         let inner = &self.tree.text[entry.start as usize + 1..entry.end as usize - 1];
-        if entry.escaped { unescape(inner) == text } else { inner == text }
+        // An escape of six bytes stands for at least one.
+        let may_be = inner.len() <= text.len().saturating_mul(6);
+        if entry.escaped { may_be && unescape(inner) == text } else { inner == text }
     }
 }
 
@@ -283,34 +294,52 @@ fn unescape(inner: &str) -> String {
     let mut rest = inner;
     while let Some(found) = rest.find('\\') {
         out.push_str(&rest[..found]);
-        let escape = rest.as_bytes()[found + 1];
-        rest = &rest[found + 2..];
-        out.push(match escape {
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                let high = hex4(rest.as_bytes(), 0).unwrap_or(0);
-                let low = if rest.get(4..6) == Some("\\u") { hex4(rest.as_bytes(), 6) } else { None };
-                let (c, used) = match (high, low) {
-                    (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) => {
-                        (char::decode_utf16([high, low]).next().and_then(Result::ok), 10)
-                    }
-                    _ => (char::from_u32(u32::from(high)), 4),
-                };
-                rest = &rest[used..];
-                c.unwrap_or(char::REPLACEMENT_CHARACTER)
-            }
-            other => char::from(other),
-        });
+        let escape = Escape::at(rest.as_bytes(), found);
+        out.push(escape.c);
+        rest = &rest[found + escape.length..];
     }
     out.push_str(rest);
     out
 }
 
-fn hex4(text: &[u8], at: usize) -> Option<u16> {
+/// One escape of a checked string.
+pub(crate) struct Escape {
+    /// What it stands for.
+    pub(crate) c: char,
+    /// How many bytes it takes.
+    pub(crate) length: usize,
+    /// Whether it is half of a surrogate pair, which stands for U+FFFD.
+    pub(crate) is_half: bool,
+}
+
+impl Escape {
+    /// The escape whose backslash stands at `at`.
+    pub(crate) fn at(text: &[u8], at: usize) -> Escape {
+        let short = |c| Escape { c, length: 2, is_half: false };
+        match text.get(at + 1) {
+            Some(b'b') => short('\u{8}'),
+            Some(b'f') => short('\u{c}'),
+            Some(b'n') => short('\n'),
+            Some(b'r') => short('\r'),
+            Some(b't') => short('\t'),
+            Some(b'u') => {
+                let high = hex4(text, at + 2).unwrap_or(0);
+                let low = if text.get(at + 6..at + 8) == Some(b"\\u") { hex4(text, at + 8) } else { None };
+                if let (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) = (high, low) {
+                    let pair = char::decode_utf16([high, low]).next().and_then(Result::ok);
+                    let c = pair.unwrap_or(char::REPLACEMENT_CHARACTER);
+                    return Escape { c, length: 12, is_half: false };
+                }
+                let c = char::from_u32(u32::from(high));
+                Escape { c: c.unwrap_or(char::REPLACEMENT_CHARACTER), length: 6, is_half: c.is_none() }
+            }
+            Some(&other) => short(char::from(other)),
+            None => Escape { c: '\\', length: 1, is_half: false },
+        }
+    }
+}
+
+pub(crate) fn hex4(text: &[u8], at: usize) -> Option<u16> {
     text.get(at..at + 4)?
         .iter()
         .try_fold(0u16, |sum, &byte| Some(sum << 4 | u16::try_from(char::from(byte).to_digit(16)?).ok()?))

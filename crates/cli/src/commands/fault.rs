@@ -4,7 +4,7 @@ use super::out::Form;
 use crate::show::json;
 use hub::config::PlaceError;
 use operator::visible::escape_lines;
-use operator::{ClientError, Problem};
+use operator::{ClientError, Problem, code};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -44,6 +44,9 @@ pub enum Fault {
     /// What was typed makes no sense.
     #[error("{0}")]
     Usage(String),
+    /// The person thought better of it.
+    #[error("nothing was done")]
+    Interrupted,
     /// Nobody reads any more: no fault of ours.
     #[error("stdout is closed")]
     Closed,
@@ -73,12 +76,16 @@ impl Fault {
             Fault::Usage(_) => Exit::Usage,
             Fault::Client(ClientError::NoHub { .. }) => Exit::NoHub,
             Fault::Client(ClientError::Refused(problem)) => match problem.code.as_str() {
-                "bad_input" | "bad_config" | "bad_arguments" => Exit::Usage,
-                "denied" | "approval_expired" | "definition_changed" | "quarantined" => Exit::Refused,
+                "bad_input" | "bad_config" | "bad_arguments" | code::INVALID_ARGUMENTS | code::SCOPE_TOO_WIDE => {
+                    Exit::Usage
+                }
+                "denied" | "definition_changed" | "quarantined" => Exit::Refused,
+                code::APPROVAL_EXPIRED | code::NOT_A_PERSON => Exit::Refused,
+                code::PIN_REQUIRED | code::PIN_WRONG | code::PIN_LOCKED => Exit::Refused,
                 _ => Exit::Failed,
             },
             Fault::Place(error) if error.is_wrong_setting() => Exit::Usage,
-            Fault::Client(_) | Fault::Place(_) | Fault::Io { .. } => Exit::Failed,
+            Fault::Client(_) | Fault::Place(_) | Fault::Io { .. } | Fault::Interrupted => Exit::Failed,
         }
     }
 
@@ -93,6 +100,7 @@ impl Fault {
             Fault::Client(_) => Problem::new("broken", message),
             Fault::Usage(_) => Problem::new("usage", message).next("callgate --help"),
             Fault::Place(error) if error.is_wrong_setting() => Problem::new("usage", message),
+            Fault::Interrupted => Problem::new("interrupted", message),
             Fault::Place(_) | Fault::Io { .. } | Fault::Closed => Problem::new("io", message),
         }
     }

@@ -2,11 +2,15 @@
 //! stderr; a command never does itself what an operation does.
 
 mod add;
+mod approval;
+mod audit;
 mod completions;
 mod config;
 mod fault;
+mod gate;
 mod logs;
 mod out;
+mod pin;
 mod server;
 mod stop;
 mod tool;
@@ -19,8 +23,7 @@ use hub::config::Places;
 use operator::client::blocking::Client;
 use operator::op;
 use operator::words::{Nothing, TokenName};
-pub use out::Form;
-use out::Out;
+pub use out::{Form, Out};
 use std::process::ExitCode;
 pub use usage::parse;
 
@@ -69,6 +72,13 @@ fn act(command: Command, globals: &Globals, out: &Out) -> Result<Exit, Fault> {
         Command::Stop => stop::stop(&hub()?, out),
         Command::Server(command) => server::server(command, &hub()?, out),
         Command::Tool(command) => tool::tool(command, &hub()?, out),
+        Command::Approval(command) => approval::approval(command, &hub()?, out),
+        Command::Call(command) => gate::call(command, &hub()?, out),
+        Command::Pause => approval::pause(&hub()?, out),
+        Command::Resume => approval::resume(&hub()?, out),
+        Command::Catalog(command) => gate::catalog(command, &hub()?, out),
+        Command::Policy(command) => gate::policy(command, &hub()?, out),
+        Command::Audit(command) => audit::audit(command, &hub()?, out),
         Command::Token(command) => token(command, &hub()?, out),
         Command::Logs(range) => logs::hub(range, &hub()?, out),
         Command::Config(command) => config::config(&command, globals, out),

@@ -3,7 +3,7 @@
 use super::fault::{Exit, Fault};
 use crate::args::Globals;
 use crate::show::json;
-use crate::show::screen::{Colour, Screen};
+use crate::show::screen::{Colour, Screen, Zone};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,9 +40,17 @@ impl Out {
         let colour = if wanted { Colour::Ansi } else { Colour::Never };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-        Out { form, screen: Screen { width, colour, now_ms } }
+        Out { form, screen: Screen { width, colour, now_ms, zone: Zone::Local } }
     }
 
+    /// The form of what is written.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+    /// When this command began, in milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        self.screen.now_ms
+    }
     /// One document, or its text for people.
     pub fn document<T: Serialize>(&self, words: &T, text: impl FnOnce(&Screen) -> String) -> Result<Exit, Fault> {
         match self.form {
@@ -57,8 +65,13 @@ impl Out {
     pub fn line<T: Serialize>(&self, words: &T, text: impl FnOnce(&Screen) -> String) -> Result<(), Fault> {
         match self.form {
             Form::Text => self.text(&text(&self.screen)),
-            Form::Json => self.text(&(json::visible(&encoded(words)?) + "\n")),
+            Form::Json => self.json_line(words),
         }
+    }
+
+    /// One line of a stream that is JSON in any form.
+    pub fn json_line<T: Serialize>(&self, words: &T) -> Result<(), Fault> {
+        self.text(&(json::visible(&encoded(words)?) + "\n"))
     }
 
     /// Writes text as it is, at once.

@@ -32,7 +32,8 @@ pub fn tool(command: Tool, hub: &Client, out: &Out) -> Result<Exit, Fault> {
     }
 }
 
-fn read(text: &str, stdin: impl Read) -> Result<Raw, Fault> {
+/// JSON that was typed, or with `-` comes on stdin.
+pub fn read(text: &str, stdin: impl Read) -> Result<Raw, Fault> {
     let mut read = String::new();
     let text = match text {
         "-" => {

@@ -13,6 +13,18 @@ pub struct Screen {
     pub colour: Colour,
     /// Milliseconds since 1970.
     pub now_ms: u64,
+    /// Whose clock is shown.
+    pub zone: Zone,
+}
+
+/// Whose clock is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zone {
+    /// That of this machine.
+    Local,
+    /// Everybody's.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests must not depend on where they run"))]
+    Utc,
 }
 
 /// Whether colour is wanted.

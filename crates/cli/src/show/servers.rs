@@ -201,6 +201,13 @@ impl Fields<'_> {
     }
     fn lines(&mut self, label: &str, visible: &str) {
         let label = escape(label);
+        // A long word such as a hash has a line of its own rather than being broken.
+        let room = self.screen.width.unwrap_or(usize::MAX).saturating_sub(2 + LABEL);
+        if !visible.contains([' ', '\n']) && columns(visible) > room {
+            let label = self.screen.paint(Ink::Faint, &label);
+            self.out.push_str(&format!("  {label}\n    {visible}\n"));
+            return;
+        }
         let space = " ".repeat(LABEL.saturating_sub(columns(&label)).max(2));
         let label = self.screen.paint(Ink::Faint, &label);
         let under = format!("\n  {}", " ".repeat(LABEL));

@@ -5,7 +5,7 @@ use super::servers::{self, Fields};
 use super::table::{Cell, Column, Table};
 use super::when;
 use operator::visible::escape;
-use operator::words::{Attached, Relay, Status};
+use operator::words::{Attached, Relay, Status, Waiting};
 
 /// The hub, its servers and the attached hosts.
 pub fn status(status: &Status, screen: &Screen) -> String {
@@ -26,6 +26,7 @@ pub fn status(status: &Status, screen: &Screen) -> String {
     if status.relay.slow > 0 {
         fields.put("relay", &slow(&status.relay));
     }
+    waiting(&status.waiting, &mut fields);
     if !status.config_problems.is_empty() {
         let title = "The config on disk is not applied:";
         out.push_str(&format!("\n{}\n", screen.paint(Ink::Bad, title)));
@@ -44,6 +45,25 @@ pub fn status(status: &Status, screen: &Screen) -> String {
         _ => out.push_str(&hosts(&status.hosts, screen)),
     }
     out
+}
+
+/// What only a person can do now, each with its command.
+fn waiting(waiting: &Waiting, fields: &mut Fields<'_>) {
+    let many = |number: u32, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
+    let Waiting { approvals, unknown, definitions, paused_since_ms } = *waiting;
+    if let Some(since) = paused_since_ms {
+        let since = when::clock(since, fields.screen);
+        fields.put("paused", &format!("all risky calls are held since {since}; callgate resume"));
+    }
+    if approvals > 0 {
+        fields.put("waiting", &format!("{} for a person; callgate approval watch", many(approvals, "call")));
+    }
+    if unknown > 0 {
+        fields.put("unknown", &format!("{} may have run or not; callgate call list", many(unknown, "call")));
+    }
+    if definitions > 0 {
+        fields.put("to review", &format!("{}; callgate catalog diff", many(definitions, "definition")));
+    }
 }
 
 fn slow(relay: &Relay) -> String {

@@ -206,7 +206,8 @@ mod tests {
         let long = "a reason that is told at some length";
         table.row(["a-rather-long-name".into(), "installing".into(), "12".into(), long.into()]);
         let draw = |width| {
-            table.draw(&Screen { width: Some(width), colour: super::super::screen::Colour::Never, now_ms: 0 }, 0)
+            let (colour, zone) = (super::super::screen::Colour::Never, super::super::screen::Zone::Utc);
+            table.draw(&Screen { width: Some(width), colour, now_ms: 0, zone }, 0)
         };
         assert!(draw(80).ends_with("a-rather-long-name  installing     12  a reason that is told at some length\n"));
         assert!(

@@ -1,12 +1,12 @@
 //! How it looks: with and without a terminal, long, hostile, empty and many.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::screen::{Colour, Screen, columns};
+use super::screen::{Colour, Screen, Zone, columns};
 use super::{config, logs, result, servers, status, tokens, tools};
 use operator::visible::Hidden;
 use operator::words::*;
 
-const PIPE: Screen = Screen { width: None, colour: Colour::Never, now_ms: 1_700_000_600_000 };
+const PIPE: Screen = Screen { width: None, colour: Colour::Never, now_ms: 1_700_000_600_000, zone: Zone::Utc };
 
 fn terminal(width: usize) -> Screen {
     Screen { width: Some(width), ..PIPE }
@@ -240,6 +240,7 @@ Hosts
         servers: vec![Server { tools: 3, ..server("files", ServerState::Ready) }],
         hosts: vec![host],
         relay: Relay { slow: 3, longest_us: 12_345, longest: Some("reload".into()) },
+        waiting: Waiting { approvals: 3, unknown: 1, definitions: 2, paused_since_ms: Some(1_700_000_000_000) },
         ..hub
     };
     let expect = "\
@@ -247,6 +248,10 @@ Hosts
   http        refused: port 7 is taken by sshd
   audit       ok
   relay       3 slow turns, the longest 12.3 ms: reload
+  paused      all risky calls are held since 11-14 22:13:20; callgate resume
+  waiting     3 calls for a person; callgate approval watch
+  unknown     1 call may have run or not; callgate call list
+  to review   2 definitions; callgate catalog diff
 
 The config on disk is not applied:
   callgate.jsonc:3:5: mcpServers.x: unknown key

@@ -7,7 +7,8 @@ use super::table::{Cell, Column, Table};
 use operator::visible::escape;
 use operator::words::{Effect, Tool, ToolDetail};
 
-fn ink(effect: Effect) -> Ink {
+/// Ink of an effect.
+pub fn ink(effect: Effect) -> Ink {
     match effect {
         Effect::Read => Ink::Good,
         Effect::Write => Ink::Warm,

@@ -9,6 +9,7 @@
 )]
 
 mod fake;
+mod gate;
 
 use fake::Home;
 use operator::words::{CallOutcome, CallResult, LogLine, ServerList, Status};

@@ -1,11 +1,19 @@
 //! What a server answered, before it is passed on: cleaned of what it must not say (rules.md 9), checked against the
 //! schema that it promised, and looked at. Everything else keeps its bytes.
 
+mod ansi;
+mod clean;
+mod marks;
 mod output;
+mod quick;
+mod secrets;
+mod view;
 
 pub use output::{Costly, Inner, OutputCheck, check_output, inner};
 
 use crate::tree::TextFault;
+use quick::Quick;
+use secrets::Secrets;
 
 /// What begins every sentence that the hub puts into a server's result. No server's text keeps it (T12).
 pub const LEAD: &str = "[callgate]";
@@ -61,21 +69,31 @@ pub struct Cleaned {
     pub changes: Changes,
 }
 
-/// What is taken out of the results of one server. Cheap to share.
+/// What is taken out of the results of one server.
 #[derive(Clone, Debug)]
-pub struct Cleaner;
+pub struct Cleaner {
+    secrets: Secrets,
+    quick: Quick,
+}
 
 impl Cleaner {
-    /// For a server that knows these secrets: their values, those under 8 bytes are left alone.
-    pub fn new<'s>(_secrets: impl IntoIterator<Item = &'s str>) -> Cleaner {
-        Cleaner
+    /// For a server that knows these secrets: their values. Those under 8 bytes are left alone.
+    pub fn new<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Cleaner {
+        let secrets = Secrets::new(secrets);
+        let quick = Quick::new(&secrets);
+        Cleaner { secrets, quick }
     }
 
-    /// Cleans the result, error or params object of one message.
+    /// Cleans the result, error or params object of one message. Where nothing is suspect that costs one look at its
+    /// bytes (about 5 µs for 64 KB).
     ///
     /// # Errors
     /// Where it had to be read and is no JSON text; it must not be passed on then.
-    pub fn clean(&self, _body: &[u8]) -> Result<Cleaned, TextFault> {
-        Ok(Cleaned::default())
+    pub fn clean(&self, body: &[u8]) -> Result<Cleaned, TextFault> {
+        let mut cleaned = Cleaned::default();
+        if self.quick.is_suspect(body) {
+            cleaned.body = clean::clean(self, body, &mut cleaned.changes)?;
+        }
+        Ok(cleaned)
     }
 }

@@ -1,10 +1,12 @@
 //! Tests of the whole crate by its public face.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod answers;
 mod arguments;
 mod definitions;
 mod findings;
 mod hashes;
+mod json;
 mod names;
 mod outcomes;
 mod outputs;

@@ -46,34 +46,36 @@ impl EntryKind {
     }
 }
 
-/// Whether a piece of text was there before and is there now.
+/// Which version a line stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-pub enum DiffMark {
-    /// Before and now.
-    Same,
-    /// Only before.
-    Gone,
-    /// Only now.
-    New,
+pub enum DiffSide {
+    /// In both, for orientation.
+    Both,
+    /// In the approved one only.
+    Approved,
+    /// In the new one only.
+    Now,
 }
 
-/// A piece of a line.
+/// A run of characters of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct DiffPiece {
-    /// Before, now, or both.
-    pub mark: DiffMark,
-    /// The words.
+pub struct DiffWord {
+    /// The characters.
     pub text: String,
+    /// Whether the other side does not have it.
+    pub changed: bool,
 }
 
-/// One changed place of a definition, word by word.
+/// One line of a difference, word by word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct DiffLine {
-    /// JSON pointer of the place; empty for the whole.
+    /// JSON pointer of the value that it belongs to; empty for the whole.
     pub place: String,
-    /// Its pieces in order.
-    pub pieces: Vec<DiffPiece>,
+    /// Which version it stands in.
+    pub side: DiffSide,
+    /// Its words in order.
+    pub words: Vec<DiffWord>,
 }
 
 /// One definition that waits for a review.

@@ -24,7 +24,7 @@ pub use audit::{
 };
 pub use call::{Call, CallFilter, CallList, CallSettle, CallSettled, CallStanding, Finding, PauseState, Resume};
 pub use catalog::{
-    CatalogApprove, CatalogApproved, CatalogDiff, CatalogFilter, DiffLine, DiffMark, DiffPiece, EntryKind, EntryReview,
+    CatalogApprove, CatalogApproved, CatalogDiff, CatalogFilter, DiffLine, DiffSide, DiffWord, EntryKind, EntryReview,
     ServerReview,
 };
 pub use config::{ConfigChange, ConfigPaths, ConfigProblem, ConfigReport};

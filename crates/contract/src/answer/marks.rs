@@ -1,0 +1,89 @@
+//! What a server may write so that it looks like the hub's own word (T12), and the one rule for each: the lead of the
+//! hub's sentences loses its brackets; an object that says that a call waits or was refused says by whom.
+
+use crate::ids::CallId;
+use crate::outcome::Code;
+use crate::tree::{Kind, Value};
+
+/// What stands in place of [`super::LEAD`], in whatever case it was written.
+pub(super) const NO_LEAD: &str = "(callgate)";
+/// What follows a status or an error that looks like the hub's.
+pub(super) const SAID: &str = " (said by the server)";
+/// Most characters between a key and its value that are neither letters nor digits.
+const MAX_GAP: usize = 16;
+
+/// Where the lead of the hub's sentences stands in a text.
+pub(super) fn leads(text: &str) -> impl Iterator<Item = usize> {
+    memchr::memchr_iter(b'[', text.as_bytes()).filter(|&at| is_lead(&text.as_bytes()[at..]))
+}
+
+pub(super) fn is_lead(text: &[u8]) -> bool {
+    text.get(..super::LEAD.len()).is_some_and(|start| start.eq_ignore_ascii_case(super::LEAD.as_bytes()))
+}
+
+/// Ends of the words in a text that make it look like the hub's object: `pending` of a status, where the text also
+/// says `ok` false and `approval_id`; one of the hub's codes as an error, where it says `ok` false and a `call_id` of
+/// the hub's form. However the text is quoted, and however often JSON is written within it.
+pub(super) fn outcomes(text: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    if !pairs(text, "ok").any(|value| matches!(value.word, "false" | "False")) {
+        return ends;
+    }
+    if keys(text, "approval_id").next().is_some() {
+        ends.extend(pairs(text, "status").filter(|value| value.word == "pending").map(|value| value.end));
+    }
+    if pairs(text, "call_id").any(|value| value.word.parse::<CallId>().is_ok()) {
+        let is_code = |value: &Said<'_>| Code::parse(value.word).is_some();
+        ends.extend(pairs(text, "error").filter(is_code).map(|value| value.end));
+    }
+    ends.retain(|end| !text[*end..].starts_with(SAID));
+    ends.sort_unstable();
+    ends
+}
+
+/// A value beside its key, wherever they stand.
+struct Said<'t> {
+    word: &'t str,
+    end: usize,
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// Where a word ends that is this key.
+fn keys<'t>(text: &'t str, key: &'static str) -> impl Iterator<Item = usize> + 't {
+    memchr::memmem::find_iter(text.as_bytes(), key).filter_map(move |at| {
+        let end = at + key.len();
+        let is_whole = !text[..at].ends_with(is_word) && !text[end..].starts_with(is_word);
+        is_whole.then_some(end)
+    })
+}
+
+/// The words that follow a key.
+fn pairs<'t>(text: &'t str, key: &'static str) -> impl Iterator<Item = Said<'t>> {
+    keys(text, key).filter_map(move |after| {
+        let rest = &text[after..];
+        let gap = rest.find(is_word).filter(|gap| (1..=MAX_GAP).contains(gap))?;
+        let length = rest[gap..].find(|c| !is_word(c)).unwrap_or(rest.len() - gap);
+        Some(Said { word: &rest[gap..gap + length], end: after + gap + length })
+    })
+}
+
+/// The strings in an object that make it look like the hub's, by the rule of [`outcomes`].
+pub(super) fn outcome_values(object: Value<'_>) -> Vec<Value<'_>> {
+    let all = |key: &'static str| object.members().filter(move |(name, _)| name.spells(key)).map(|(_, value)| value);
+    let strings = |key: &'static str| all(key).filter(|value| value.kind() == Kind::String);
+    let mut found = Vec::new();
+    if !all("ok").any(|value| value.kind() == Kind::False) {
+        return found;
+    }
+    if all("approval_id").next().is_some() {
+        found.extend(strings("status").filter(|value| value.spells("pending")));
+    }
+    if strings("call_id").any(|value| value.string().is_some_and(|text| text.parse::<CallId>().is_ok())) {
+        let is_code = |value: &Value<'_>| value.string().is_some_and(|text| Code::parse(&text).is_some());
+        found.extend(strings("error").filter(is_code));
+    }
+    found
+}

@@ -1,0 +1,127 @@
+//! Whether anything in a received text may have to be changed, told from its bytes at memory speed: no value is read,
+//! nothing is allocated. May say yes for nothing; never says no where there is something.
+
+use super::marks;
+use super::secrets::Secrets;
+use crate::tree::hex4;
+use aho_corasick::packed::{Config, Searcher};
+use memchr::memmem::Finder;
+
+/// The packed search takes some more, but gets slower.
+const MAX_PACK: usize = 48;
+/// Starts of [`super::LEAD`] in all cases.
+const LEADS: [&[u8]; 4] = [b"[ca", b"[cA", b"[Ca", b"[CA"];
+const NAMES: &[u8] = b"dev.callgate";
+const IDS: [&[u8]; 2] = [b"approval_id", b"call_id"];
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Quick {
+    packs: Vec<Searcher>,
+    /// Where this machine has no packed search.
+    singles: Vec<Finder<'static>>,
+    escapes: Finder<'static>,
+    refusals: [Finder<'static>; 2],
+    any_escape: bool,
+}
+
+impl Quick {
+    pub(super) fn new(secrets: &Secrets) -> Quick {
+        let own = LEADS.into_iter().chain([NAMES]).chain(IDS);
+        let all: Vec<&[u8]> = own.chain(secrets.needles.iter().map(Vec::as_slice)).collect();
+        let mut quick = Quick {
+            packs: Vec::new(),
+            singles: Vec::new(),
+            escapes: Finder::new(b"\\u"),
+            refusals: [Finder::new(b"false"), Finder::new(b"False")],
+            any_escape: secrets.any_escape,
+        };
+        for some in all.chunks(MAX_PACK) {
+            match Config::new().builder().extend(some).build() {
+                Some(pack) => quick.packs.push(pack),
+                None => quick.singles.extend(some.iter().map(|one| Finder::new(one).into_owned())),
+            }
+        }
+        quick
+    }
+
+    /// Whether the text has to be read.
+    pub(super) fn is_suspect(&self, text: &[u8]) -> bool {
+        memchr::memchr2_iter(0xF3, 0xC2, text).any(|at| is_hidden(&text[at..]))
+            || self.finds_escape(text)
+            || (self.any_escape && memchr::memchr(b'\\', text).is_some())
+            || self.finds_needle(text)
+    }
+
+    fn finds_escape(&self, text: &[u8]) -> bool {
+        let mut at = 0;
+        while let Some(found) = text.get(at..).and_then(|rest| self.escapes.find(rest)) {
+            at += found;
+            let slashes = text[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            if slashes % 2 == 1 {
+                at += 2;
+                continue;
+            }
+            // Where there is one there are mostly more.
+            while text[at.min(text.len())..].starts_with(b"\\u") {
+                let Some(length) = plain_escape(&text[at..]) else { return true };
+                at += length;
+            }
+        }
+        false
+    }
+
+    fn finds_needle(&self, text: &[u8]) -> bool {
+        // Looked for once, however many ids there are.
+        let mut refuses = None;
+        let mut refuses = || *refuses.get_or_insert_with(|| self.refusals.iter().any(|word| word.find(text).is_some()));
+        for pack in &self.packs {
+            let mut start = 0;
+            while let Some(found) = pack.find_in(text, (start..text.len()).into()) {
+                if is_whole(&text[found.start()..], &mut refuses) {
+                    return true;
+                }
+                start = found.start() + 1;
+            }
+        }
+        self.singles.iter().any(|one| one.find_iter(text).any(|at| is_whole(&text[at..], &mut refuses)))
+    }
+}
+
+/// Whether more of a needle's meaning is there than its beginning.
+fn is_whole(text: &[u8], refuses: &mut impl FnMut() -> bool) -> bool {
+    if LEADS.iter().any(|lead| text.starts_with(lead)) {
+        return marks::is_lead(text);
+    }
+    !IDS.iter().any(|id| text.starts_with(id)) || refuses()
+}
+
+/// A tag character, or a C1 control that acts like ESC and a letter.
+fn is_hidden(text: &[u8]) -> bool {
+    match *text {
+        [0xF3, next, ..] => next == 0xA0,
+        [_, next, ..] => matches!(next, 0x90 | 0x98 | 0x9B..=0x9F),
+        _ => false,
+    }
+}
+
+/// The length of the `\u` escape that a text begins with, or of the pair of them; None where it stands for something
+/// that is looked for, or for a letter that nobody escapes who has nothing to hide.
+fn plain_escape(text: &[u8]) -> Option<usize> {
+    match *text {
+        [_, _, b'0', b'0', ..] => match u8::try_from(hex4(text, 2)?) {
+            Ok(byte @ 0x20..0x7F) => !(byte.is_ascii_alphanumeric() || b"-_.~[]".contains(&byte)),
+            Ok(byte) => !matches!(byte, 0x1B | 0x90 | 0x98 | 0x9B..=0x9F),
+            Err(_) => false,
+        }
+        .then_some(6),
+        // Half a pair, or a tag character.
+        [_, _, b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..] => {
+            let high = hex4(text, 2).filter(|high| matches!(high, 0xD800..=0xDBFF) && *high != 0xDB40)?;
+            let low = if text.get(6..8) == Some(b"\\u") { hex4(text, 8) } else { None };
+            char::decode_utf16([high, low?]).all(|c| c.is_ok()).then_some(12)
+        }
+        [_, _, _, _, ..] => Some(6),
+        _ => None,
+    }
+}
