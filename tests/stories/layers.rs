@@ -35,7 +35,8 @@ const LINES: [(&str, &[&str]); 13] = [
 ];
 
 /// Dependency → the only crates that may name it.
-const ALONE: [(&str, &[&str]); 12] = [
+const ALONE: [(&str, &[&str]); 13] = [
+    ("cel", &["policy"]),
     ("jsonschema", &["contract"]),
     ("sha2", &["contract", "store"]),
     ("rusqlite", &["store"]),

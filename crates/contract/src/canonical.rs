@@ -98,17 +98,13 @@ fn number(source: &str) -> Cow<'_, str> {
     if plain && source != "-0" {
         return Cow::Borrowed(source);
     }
-    match source.parse::<f64>() {
-        Ok(double) if double.is_finite() => {
-            let written = ecma(double);
-            if Decimal::read(source).is_some_and(|exact| Some(exact) == Decimal::read(&written)) {
-                Cow::Owned(written)
-            } else {
-                Cow::Borrowed(source)
-            }
-        }
-        _ => Cow::Borrowed(source),
-    }
+    double(source).map_or(Cow::Borrowed(source), |double| Cow::Owned(ecma(double)))
+}
+
+/// The double that has the same decimal value as this text when it is written as RFC 8785 says.
+pub(crate) fn double(source: &str) -> Option<f64> {
+    let double = source.parse::<f64>().ok().filter(|double| double.is_finite())?;
+    (Decimal::read(source)? == Decimal::read(&ecma(double))?).then_some(double)
 }
 
 /// A double as ECMAScript's `Number::toString` writes it: the shortest digits that read back as the same double.
@@ -167,8 +163,34 @@ impl Decimal {
         Some(Decimal { negative, digits: all[first..=last].to_vec(), point })
     }
 
+    /// -1, 0 or 1.
+    fn sign(&self) -> i8 {
+        match (self.digits.is_empty(), self.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        }
+    }
+
     /// Whether it has no fraction.
     pub(crate) fn is_integer(&self) -> bool {
         i64::try_from(self.digits.len()).is_ok_and(|length| length <= self.point) || self.digits.is_empty()
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Decimal) -> Ordering {
+        let size = || self.point.cmp(&other.point).then_with(|| self.digits.cmp(&other.digits));
+        self.sign().cmp(&other.sign()).then_with(|| match self.sign() {
+            0 => Ordering::Equal,
+            1 => size(),
+            _ => size().reverse(),
+        })
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Decimal) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }

@@ -11,6 +11,7 @@ mod fuel;
 pub mod hash;
 pub mod ids;
 mod instance;
+pub mod json;
 mod judge;
 pub mod names;
 pub mod outcome;

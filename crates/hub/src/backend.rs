@@ -1,8 +1,9 @@
 //! One server as the hub sees it: its supervisor, what the config says of it, its shelf in the catalog, its lanes.
 
-use crate::catalog::read::{self, Effects, Read};
+use crate::catalog::read::{self, Effects, Read, ReadText};
 use crate::catalog::{Entry, Shelf, ToolEntry};
 use crate::core::Core;
+use crate::gate::review;
 use crate::lanes::Lanes;
 use crate::record::Audit;
 use crate::road::Run;
@@ -12,6 +13,7 @@ use frame::Level;
 use globset::GlobSet;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
+use std::time::Duration;
 use store::Subject;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -30,13 +32,17 @@ pub struct Rules {
     /// Kept, but neither started nor listed.
     pub disabled: bool,
     /// Identity of what is launched.
-    pub launch_hash: String,
+    pub launch_hash: Rc<str>,
     /// `stdio`, `http`, `http-child`, `sse`.
     pub transport: &'static str,
     /// Exact command and arguments, or url, before substitution.
     pub launch: Vec<String>,
     /// Names of its variables.
     pub env_names: Vec<String>,
+    /// The argument that carries an idempotency key.
+    pub idempotency_argument: String,
+    /// How long a result whose reply was lost answers the identical call.
+    pub replay_lost: Duration,
 }
 
 /// One server.
@@ -51,6 +57,9 @@ pub struct Backend {
     pub(crate) lanes: RefCell<Lanes<Rc<Run>>>,
     shelf: RefCell<Rc<Shelf>>,
     findings: RefCell<Vec<String>>,
+    instructions: RefCell<Option<ReadText>>,
+    /// What it listed last.
+    latest: RefCell<Option<Rc<Listing>>>,
     listed: Cell<bool>,
     /// Wakes whoever waits for its first list.
     pub(crate) news: Notify,
@@ -71,6 +80,8 @@ impl Backend {
             lanes: RefCell::default(),
             shelf: RefCell::default(),
             findings: RefCell::default(),
+            instructions: RefCell::default(),
+            latest: RefCell::default(),
             listed: Cell::new(false),
             news: Notify::new(),
             since: Instant::now(),
@@ -128,20 +139,38 @@ impl Backend {
         declared.map_or_else(|| "writes".into(), |(name, _)| Rc::clone(name))
     }
 
-    /// Takes over lists; long ones are read on the blocking pool first.
+    /// Takes over lists; long ones, and those that have to be compared with approved texts, are read on the blocking
+    /// pool first.
     pub fn shelve(self: &Rc<Self>, listing: Rc<Listing>) {
+        *self.latest.borrow_mut() = Some(Rc::clone(&listing));
+        let core = self.core.upgrade();
+        let pins = core.as_ref().map(|core| core.gate.pins.of(&self.key, &self.rules.launch_hash)).unwrap_or_default();
         let bytes: usize = listing.tools.iter().chain(&listing.prompts).map(Bytes::len).sum();
         if bytes <= SHORT {
-            return self.put_up(read::read(&self.slug, &listing, &self.rules.effects));
+            let read = read::read(&self.slug, &listing, &self.rules.effects, &pins.without_texts());
+            if !read.needs_texts {
+                return self.put_up(read);
+            }
         }
         let (slug, effects, copy) = (self.slug.clone(), self.rules.effects.clone(), Listing::clone(&listing));
+        let pins = pins.beside(core.map(|core| core.tool_names()).unwrap_or_default());
         let me = Rc::downgrade(self);
         task::spawn("shelve a listing", async move {
-            let reading = tokio::task::spawn_blocking(move || read::read(&slug, &copy, &effects));
-            if let (Ok(read), Some(me)) = (reading.await, me.upgrade()) {
+            let reading = tokio::task::spawn_blocking(move || read::read(&slug, &copy, &effects, &pins));
+            let (Ok(read), Some(me)) = (reading.await, me.upgrade()) else { return };
+            // A later listing may have come meanwhile.
+            if me.latest.borrow().as_ref().is_some_and(|latest| Rc::ptr_eq(latest, &listing)) {
                 me.put_up(read);
             }
         });
+    }
+
+    /// Reads its lists again by what is held fast now.
+    pub fn review_again(self: &Rc<Self>) {
+        let latest = self.latest.borrow().clone();
+        if let Some(listing) = latest {
+            self.shelve(listing);
+        }
     }
 
     fn put_up(self: &Rc<Self>, read: Read) {
@@ -154,12 +183,32 @@ impl Backend {
             templates: entries(read.templates),
         };
         *self.shelf.borrow_mut() = Rc::new(shelf);
+        *self.instructions.borrow_mut() = read.instructions;
         *self.findings.borrow_mut() = read.findings;
         self.listed.set(true);
-        self.news.notify_waiters();
         if let Some(core) = self.core.upgrade() {
+            review::seen(&core, self);
             core.catalog_changed();
         }
+        self.news.notify_waiters();
+    }
+
+    /// What it tells models of itself, as far as a person has nothing to look at first.
+    pub fn instructions(&self) -> Option<String> {
+        let read = self.instructions.borrow();
+        let read = read.as_ref()?;
+        match read.review.shown() {
+            Some(approved) => frame::object::text(approved).map(|text| text.into_owned()),
+            None => (!read.review.is_withheld()).then(|| read.text.clone()),
+        }
+    }
+    /// Whether what it tells models of itself is not what was approved: then its calls wait for a person.
+    pub fn is_in_question(&self) -> bool {
+        self.instructions.borrow().as_ref().is_some_and(|read| read.review.waits())
+    }
+    /// Its instructions as they were read.
+    pub(crate) fn read_instructions(&self) -> Option<ReadText> {
+        self.instructions.borrow().clone()
     }
 
     /// Takes its entries away and breaks the cycle between them and itself.

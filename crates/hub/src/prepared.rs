@@ -2,6 +2,7 @@
 //! thread, so that the relay only takes it over.
 
 use crate::config::{self, Config, Launch, Lookup, ReadError, ServerConfig};
+use policy::Rulebook;
 use std::collections::BTreeMap;
 use std::path::Path;
 use upstream::Spec;
@@ -12,6 +13,8 @@ pub struct Prepared {
     pub config: Config,
     /// Per server that is not disabled: how to run it, or why it can't be run.
     pub specs: BTreeMap<String, Result<Spec, String>>,
+    /// Its rules, ready to judge.
+    pub rulebook: Rulebook,
     /// What the author of the config should know, each with its place.
     pub warnings: Vec<String>,
 }
@@ -39,7 +42,10 @@ pub fn prepare(file: &Path, home: &Path) -> Result<Prepared, ReadError> {
         specs.insert(key.clone(), config::resolve(key, server, &lookup).map_err(|problem| problem.to_string()));
     }
     let warnings = loaded.warnings.iter().map(ToString::to_string).collect();
-    Ok(Prepared { config: loaded.config, specs, warnings })
+    // The check has compiled the same, so there is no fault left to tell.
+    let rulebook = Rulebook::compile(loaded.config.policy.default, &loaded.config.policy.rules)
+        .map_err(|_| ReadError::Wrong(Vec::new()))?;
+    Ok(Prepared { config: loaded.config, specs, rulebook, warnings })
 }
 
 /// A loopback port that is free now.

@@ -61,8 +61,8 @@ impl Judgement {
     pub fn reason(&self) -> Option<&Arc<str>> {
         self.reason.as_ref()
     }
-    /// The widest scope that an approval may be remembered for. A rule that asks because of the arguments is never
-    /// answered for other arguments too.
+    /// The widest scope that an approval may be remembered for. Where a rule asks it is the session; where it asks
+    /// because of the arguments it is this call.
     pub fn most(&self) -> Scope {
         self.most
     }

@@ -9,6 +9,7 @@ mod judgement;
 mod permit;
 mod rule;
 mod rulebook;
+mod tally;
 mod tier;
 mod verbs;
 mod when;

@@ -1,6 +1,8 @@
 //! The rules of a config, ready to judge by: deny beats ask beats allow, and what can't be judged is never allowed.
 
 use crate::rule::{self, Patterns, Rule};
+use crate::tally::{Rank, Tally};
+use crate::when::{self, Outcome, Subject};
 use crate::{Effect, Fallback, Hints, Judgement, RuleFault, RuleSource, Scope, Target, Then, Tier, TierWhy, Why, tier};
 use contract::Hash;
 use std::sync::Arc;
@@ -34,8 +36,6 @@ pub struct Profile<'a> {
     pub effect: Effect,
     /// Its hints as the server gives them now.
     pub hints: Hints,
-    /// `openWorldHint`
-    pub open_world: Option<bool>,
     /// The person's word (`effects` of the config).
     pub tag: Option<Effect>,
     /// The scan found something in its definition.
@@ -63,11 +63,25 @@ pub struct Facts<'a> {
 #[derive(Clone, Debug)]
 pub struct Standing {
     book: Arc<Book>,
-    why: TierWhy,
-    /// What holds where no condition is true.
+    rank: Rank,
+    /// The rules that hold for every call.
+    certain: Tally,
+    /// What follows from them alone.
     base: Judgement,
-    /// The rules that have a condition, in order.
+    /// The rules whose conditions depend on the call, in order, and what else those may ask about.
     conditional: Box<[usize]>,
+    subject: Option<Box<Subject>>,
+}
+
+/// How far a rule holds for something before anything is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Force {
+    /// For every call; also where it can't be judged for any.
+    Always,
+    /// Depending on the call.
+    Maybe,
+    /// For no call.
+    Never,
 }
 
 impl Rulebook {
@@ -106,41 +120,71 @@ impl Rulebook {
     pub fn standing(&self, of: &Profile<'_>) -> Standing {
         let book = &self.0;
         let (tier, why) = tier::tier(of);
-        let (certain, conditional): (Vec<usize>, Vec<usize>) =
-            self.naming(of).into_iter().partition(|&rule| book.rules[rule].when.is_none());
-        let strongest = |then| certain.iter().map(|&rule| &book.rules[rule]).find(|rule| rule.then == then);
-        let decided = strongest(Then::Deny).or_else(|| strongest(Then::Ask)).or_else(|| strongest(Then::Allow));
-        let base = match decided {
-            Some(rule) => by_rule(rule, tier),
-            None => by_default(book.default, tier, why),
-        };
-        let conditional = if base.then == Then::Deny && decided.is_some() { Vec::new() } else { conditional };
-        Standing {
-            book: Arc::clone(book),
-            why,
-            base: held_back(base, of.partly_checked),
-            conditional: conditional.into(),
+        let rank = Rank { tier, why, partly_checked: of.partly_checked };
+        let mut certain = Tally::new();
+        let mut conditional = Vec::new();
+        for (at, force, failed) in self.forces(of) {
+            match force {
+                Force::Always => certain.add(at, &book.rules[at], failed),
+                Force::Maybe => conditional.push(at),
+                Force::Never => {}
+            }
         }
+        if certain.is_denied() {
+            conditional.clear();
+        }
+        let base = certain.judgement(&book.rules, book.default, rank);
+        let subject = (!conditional.is_empty()).then(|| Box::new(subject_of(of)));
+        Standing { book: Arc::clone(book), rank, certain, base, conditional: conditional.into(), subject }
     }
 
     /// What these rules say of one call. Where the standing is another book's, a person is asked.
-    pub fn judge(&self, standing: &Standing, _facts: &Facts<'_>) -> Judgement {
-        if !Arc::ptr_eq(&self.0, &standing.book) {
-            let (rule, reason) = (None, None);
-            return Judgement {
-                then: Then::Ask,
-                tier: standing.base.tier,
-                rule,
-                why: Why::OtherRules,
-                reason,
-                most: Scope::Once,
-            };
+    pub fn judge(&self, standing: &Standing, facts: &Facts<'_>) -> Judgement {
+        let book = &self.0;
+        if !Arc::ptr_eq(book, &standing.book) {
+            let (then, rule, reason) = (Then::Ask, None, None);
+            let (tier, why, most) = (standing.rank.tier, Why::OtherRules, Scope::Once);
+            return Judgement { then, tier, rule, why, reason, most };
         }
-        standing.base.clone()
+        let Some(subject) = &standing.subject else { return standing.base.clone() };
+        let mut tally = standing.certain.clone();
+        let whens = standing.conditional.iter().filter_map(|&at| Some((at, book.rules[at].when.as_ref()?)));
+        when::judge(whens, subject, facts.host, facts.arguments, |at, outcome| {
+            match outcome {
+                Outcome::Holds => tally.add(at, &book.rules[at], None),
+                Outcome::Failed(problem) => tally.add(at, &book.rules[at], Some(problem)),
+                Outcome::Not => {}
+            }
+            !tally.is_denied()
+        });
+        tally.judgement(&book.rules, book.default, standing.rank)
     }
 
-    /// The rules that name something, in their order.
-    pub(crate) fn naming(&self, of: &Profile<'_>) -> Vec<usize> {
+    /// The rules that name something, in their order, and how far each holds before anything is asked.
+    pub(crate) fn forces(&self, of: &Profile<'_>) -> Vec<(usize, Force, Option<String>)> {
+        let mut subject = None;
+        let force = |at: usize| {
+            let Some(when) = &self.0.rules[at].when else { return (at, Force::Always, None) };
+            if !when.is_settled() {
+                return (at, Force::Maybe, None);
+            }
+            let mut settled = (at, Force::Never, None);
+            let subject = subject.get_or_insert_with(|| subject_of(of));
+            when::judge([(at, when)].into_iter(), subject, "", b"", |_, outcome| {
+                settled = match outcome {
+                    Outcome::Holds => (at, Force::Always, None),
+                    Outcome::Failed(problem) => (at, Force::Always, Some(problem)),
+                    Outcome::Not => (at, Force::Never, None),
+                };
+                false
+            });
+            settled
+        };
+        self.naming(of).into_iter().map(force).collect()
+    }
+
+    /// The rules whose patterns match something, and those without patterns.
+    fn naming(&self, of: &Profile<'_>) -> Vec<usize> {
         let book = &self.0;
         let patterns = match of.target {
             Target::Tool => Some(&book.tools),
@@ -160,15 +204,15 @@ impl Rulebook {
 impl Standing {
     /// Its tier.
     pub fn tier(&self) -> Tier {
-        self.base.tier
+        self.rank.tier
     }
     /// What put it there.
     pub fn tier_why(&self) -> TierWhy {
-        self.why
+        self.rank.why
     }
     /// What holds for every call, whatever its arguments and whoever asks.
     pub fn always(&self) -> Option<&Judgement> {
-        self.conditional.is_empty().then_some(&self.base)
+        self.subject.is_none().then_some(&self.base)
     }
     /// Whether it is denied whatever is asked: it is not listed then, and answered as if there were no such thing.
     pub fn is_unlisted(&self) -> bool {
@@ -176,31 +220,9 @@ impl Standing {
     }
 }
 
-fn by_rule(rule: &Rule, tier: Tier) -> Judgement {
-    let most = if rule.then == Then::Deny { Scope::Once } else { tier.most() };
-    let (then, reason) = (rule.then, rule.reason.clone());
-    Judgement { then, tier, rule: Some(Arc::clone(&rule.name)), why: Why::Rule, reason, most }
-}
-
-fn by_default(default: Fallback, tier: Tier, why: TierWhy) -> Judgement {
-    let (then, why) = match default {
-        Fallback::Auto if tier == Tier::Quiet => (Then::Allow, Why::Tier(why)),
-        Fallback::Auto => (Then::Ask, Why::Tier(why)),
-        Fallback::Allow => (Then::Allow, Why::Default),
-        Fallback::Ask => (Then::Ask, Why::Default),
-        Fallback::Deny => (Then::Deny, Why::Default),
-    };
-    let most = if then == Then::Deny { Scope::Once } else { tier.most() };
-    Judgement { then, tier, rule: None, why, reason: None, most }
-}
-
-/// What can't be checked wholly is asked about at least (rules.md 13).
-fn held_back(judgement: Judgement, partly_checked: bool) -> Judgement {
-    if partly_checked && judgement.then == Then::Allow {
-        let tier = judgement.tier.max(Tier::Once);
-        return Judgement { then: Then::Ask, tier, why: Why::PartlyChecked, most: tier.most(), ..judgement };
-    }
-    judgement
+fn subject_of(of: &Profile<'_>) -> Subject {
+    let effect = of.effect.as_str();
+    Subject { tool: of.own.into(), server: of.server.into(), effect, annotations: of.annotations.into() }
 }
 
 fn version(default: Fallback, rules: &[RuleSource]) -> Hash {

@@ -129,7 +129,7 @@ pub(crate) fn tier(of: &Profile<'_>) -> (Tier, TierWhy) {
         return quiet(of, TierWhy::ReadHint);
     }
     let says = name_says(of.own);
-    let is_unannotated = of.hints == Hints::default() && of.open_world != Some(true);
+    let is_unannotated = of.hints == Hints::default();
     match says {
         NameSays::Risk(verb) => (Tier::Each, TierWhy::RiskVerb(verb)),
         NameSays::Reads if is_unannotated && !is_raised => quiet(of, TierWhy::ReadName),

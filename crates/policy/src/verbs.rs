@@ -18,9 +18,6 @@ const READ: [&str; 20] = [
     "browse", "inspect", "explain", "validate", "diff", "echo", "ping",
 ];
 
-/// Those of them that still promise it behind the name of a product or of a thing (`slack_list_channels`).
-const READ_INSIDE: [&str; 9] = ["get", "list", "read", "search", "find", "show", "describe", "fetch", "lookup"];
-
 /// Words that are hardly ever anything but verbs: they count wherever they stand.
 const RISK: [&str; 22] = [
     "delete",
@@ -78,24 +75,22 @@ pub(crate) fn name_says(name: &str) -> NameSays {
 
 fn part_says(part: &[String]) -> NameSays {
     let known = |list: &[&'static str], word: &str| list.iter().find(|verb| **verb == word).copied();
-    let mut lead = NameSays::Nothing;
+    let reads = part.first().is_some_and(|word| known(&READ, word).is_some());
     let mut writes = false;
     for (place, word) in part.iter().enumerate() {
         if let Some(verb) = known(&RISK, word) {
             return NameSays::Risk(verb);
         }
+        let is_request = word == "merge" && part.get(place + 1).is_some_and(|next| next.starts_with("request"));
         if known(&WRITE, word).is_some() {
             writes = true;
-        } else if lead == NameSays::Nothing && !writes {
-            let reads = if place == 0 { &READ[..] } else { &READ_INSIDE[..] };
-            if let Some(verb) = known(&RISK_OR_THING, word) {
-                return NameSays::Risk(verb);
-            } else if place <= 2 && known(reads, word).is_some() {
-                lead = NameSays::Reads;
-            }
+        } else if let Some(verb) = known(&RISK_OR_THING, word)
+            && !(reads || writes || is_request)
+        {
+            return NameSays::Risk(verb);
         }
     }
-    if writes { NameSays::Nothing } else { lead }
+    if reads && !writes { NameSays::Reads } else { NameSays::Nothing }
 }
 
 /// The words of `snake_case`, `kebab-case`, `dot.case` and `camelCase` names, in small letters.

@@ -120,6 +120,12 @@ impl Call {
         let session = server.session.borrow().clone();
         session.and_then(|session| session.cancel(self.id, reason))
     }
+    /// Tells the server that nobody waits any more, but takes its answer all the same should it come. False where that
+    /// cannot be: it has not been sent, or its transport ends the answer with the cancel.
+    pub fn cancel_and_listen(&self, reason: &str) -> bool {
+        let session = self.server.upgrade().and_then(|server| server.session.borrow().clone());
+        session.is_some_and(|session| session.cancel_and_listen(self.id, reason))
+    }
 }
 
 impl Server {

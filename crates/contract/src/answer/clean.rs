@@ -1,10 +1,10 @@
-//! The cleaning itself (rules.md 9): strings first, as their reader will see them; then, in what came of that, names in
-//! `_meta` and objects that look like the hub's. What is not changed keeps its bytes.
+//! The cleaning itself (rules.md 9): first what has to go from strings, as their reader will see them; then, in what
+//! came of that, what looks like the hub's. What is not changed keeps its bytes.
 
 use super::view::{Edit, View};
 use super::{Changes, Cleaner, LEAD, PREFIX, marks, secrets};
 use crate::tree::{Kind, TextFault, Tree, Value};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 /// A text after all changes; None where there were none.
@@ -12,32 +12,48 @@ pub(super) fn clean(cleaner: &Cleaner, body: &[u8], changes: &mut Changes) -> Re
     let tree = Tree::lenient(body)?;
     let first = strings(cleaner, &tree, changes);
     if first.is_empty() {
-        let second = structure(&tree, changes);
+        let second = words(cleaner, &tree, changes);
         return Ok((!second.is_empty()).then(|| apply(body, second)));
     }
     let body = apply(body, first);
-    let second = structure(&Tree::lenient(&body)?, changes);
+    let second = words(cleaner, &Tree::lenient(&body)?, changes);
     Ok(Some(if second.is_empty() { body } else { apply(&body, second) }))
 }
 
-/// What is to be changed in strings, keys included, but for the contents of files.
-fn strings(cleaner: &Cleaner, tree: &Tree<'_>, changes: &mut Changes) -> Vec<Edit> {
+/// The strings that have to be read, keys included, but for the contents of files.
+fn suspects<'t>(cleaner: &Cleaner, tree: &'t Tree<'t>) -> impl Iterator<Item = Value<'t>> {
     let files = files(tree);
+    tree.all().filter(move |value| {
+        value.kind() == Kind::String
+            && !files.contains(&value.at)
+            && cleaner.quick.is_suspect(&tree.text().as_bytes()[value.inner_span()])
+    })
+}
+
+/// What has to go from strings.
+fn strings(cleaner: &Cleaner, tree: &Tree<'_>, changes: &mut Changes) -> Vec<Edit> {
     let mut edits = Vec::new();
-    for value in tree.all().filter(|value| value.kind() == Kind::String && !files.contains(&value.at)) {
-        let inner = value.inner_span();
-        if !cleaner.quick.is_suspect(&tree.text().as_bytes()[inner.clone()]) {
-            continue;
-        }
-        let view = View::of(tree.text(), inner, &mut edits, changes);
-        let mut replace = |part: Range<usize>, by| edits.push(Edit { span: view.origin(part), by });
+    for value in suspects(cleaner, tree) {
+        let view = View::of(tree.text(), value.inner_span(), &mut edits, changes);
         for part in cleaner.secrets.find(&view.text) {
             changes.secrets += 1;
-            replace(part, secrets::REMOVED);
+            edits.push(Edit { span: view.origin(part), by: secrets::REMOVED });
         }
+    }
+    edits
+}
+
+/// What looks like the hub's: its lead and its objects in strings, names in `_meta`, objects. Looked for in what is
+/// left of the strings: what is taken out of them may bring it about.
+fn words(cleaner: &Cleaner, tree: &Tree<'_>, changes: &mut Changes) -> Vec<Edit> {
+    let mut gone = Gone::default();
+    let mut edits = structure(tree, &mut gone, changes);
+    for value in suspects(cleaner, tree).filter(|value| !gone.holds(*value)) {
+        // Nothing is left in it that would have to go.
+        let view = View::of(tree.text(), value.inner_span(), &mut Vec::new(), &mut Changes::default());
         for at in marks::leads(&view.text) {
             changes.markers += 1;
-            replace(at..at + LEAD.len(), marks::NO_LEAD);
+            edits.push(Edit { span: view.origin(at..at + LEAD.len()), by: marks::NO_LEAD });
         }
         for end in marks::outcomes(&view.text) {
             changes.markers += 1;
@@ -48,17 +64,27 @@ fn strings(cleaner: &Cleaner, tree: &Tree<'_>, changes: &mut Changes) -> Vec<Edi
     edits
 }
 
+/// Members that go, by where they begin; what stands in them goes with them.
+#[derive(Default)]
+struct Gone(BTreeMap<usize, usize>);
+
+impl Gone {
+    fn holds(&self, value: Value<'_>) -> bool {
+        let at = value.span().start;
+        self.0.range(..=at).next_back().is_some_and(|(_, end)| at < *end)
+    }
+}
+
 /// The strings that hold an image, a sound or a file: base64 and nothing else.
 fn files(tree: &Tree<'_>) -> HashSet<u32> {
     let mut found = HashSet::new();
-    let is_base64 = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\\".contains(&byte));
     for object in tree.all().filter(|value| value.kind() == Kind::Object) {
         let is_media = object.members().any(|(key, kind)| {
             key.spells("type") && kind.kind() == Kind::String && (kind.spells("image") || kind.spells("audio"))
         });
         for (key, value) in object.members().filter(|(_, value)| value.kind() == Kind::String) {
             let holds_file = (is_media && key.spells("data")) || key.spells("blob");
-            if holds_file && is_base64(&value.source()[1..value.source().len() - 1]) {
+            if holds_file && is_base64(&tree.text()[value.inner_span()]) {
                 found.insert(value.at);
             }
         }
@@ -66,18 +92,25 @@ fn files(tree: &Tree<'_>) -> HashSet<u32> {
     found
 }
 
-/// What is to be changed outside of strings: names in `_meta`, and objects that look like the hub's.
-fn structure(tree: &Tree<'_>, changes: &mut Changes) -> Vec<Edit> {
+/// Whether a string is base64 and nothing else; `/` may be written as `\/`.
+fn is_base64(inner: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    inner.split("\\/").all(|part| part.bytes().all(is_digit))
+}
+
+/// Names in `_meta`, and objects that look like the hub's.
+fn structure(tree: &Tree<'_>, gone: &mut Gone, changes: &mut Changes) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     for object in tree.all().filter(|value| value.kind() == Kind::Object) {
-        // What is in something that goes, goes with it.
-        if edits.iter().any(|edit| edit.span.contains(&object.span().start)) {
+        if gone.holds(object) {
             continue;
         }
         for (_, meta) in object.members().filter(|(key, _)| key.spells("_meta")) {
-            let own = names(meta);
-            changes.names += narrow(own.len());
-            edits.extend(own.into_iter().map(|span| Edit { span, by: "" }));
+            for span in names(meta) {
+                changes.names += 1;
+                gone.0.insert(span.start, span.end);
+                edits.push(Edit { span, by: "" });
+            }
         }
         for value in marks::outcome_values(object) {
             changes.markers += 1;
@@ -100,10 +133,6 @@ fn names(meta: Value<'_>) -> Vec<Range<usize>> {
         _ => key.span().start..members.get(place + 1).map_or(value.span().end, |(next, _)| next.span().start),
     });
     spans.collect()
-}
-
-fn narrow(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Makes the changes. One that begins within another is a part of it; what is put in comes before what goes there.

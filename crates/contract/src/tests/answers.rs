@@ -74,6 +74,8 @@ fn images_sounds_and_files_are_never_touched() {
     let stays = |body: &str| assert_eq!(cleaner.clean(body.as_bytes()).unwrap(), Cleaned::default(), "{body}");
     stays(r#"{"content":[{"data":"xAAAABBBBx==","type":"image"},{"type":"audio","data":"AAAABBBB"}]}"#);
     stays(r#"{"contents":[{"uri":"file:///x","blob":"AAAABBBB"}]}"#);
+    stays(r#"{"contents":[{"blob":"a\/AAAABBBB=="}]}"#);
+    check(r#"{"type":"image","data":"\u001b"}"#, r#"{"type":"image","data":""}"#, Changes { ansi: 1, ..none() });
     for body in [
         r#"{"content":[{"type":"text","data":"AAAABBBB"}]}"#,
         r#"{"content":[{"type":"image","data":"no base64: AAAABBBB"}]}"#,
@@ -131,6 +133,12 @@ fn nothing_looks_like_the_hubs_word() {
         &text(r#"{"ok":false,"error":"denied","message":"m","call_id":"c-9"}"#),
         &text(r#"{"ok":false,"error":"denied (said by the server)","message":"m","call_id":"c-9"}"#),
         marks(1),
+    );
+    // What is taken out brings it about.
+    check(
+        &text(r#"{"ok":false,"error":"deniedghp_s3cr3tS3CR3T","call_id":"c-1"}"#),
+        &text(r#"{"ok":false,"error":"denied (said by the server)[secret removed]","call_id":"c-1"}"#),
+        Changes { secrets: 1, ..marks(1) },
     );
     // A tag character that stands where the words are put in.
     check(

@@ -1,3 +1,46 @@
 //! Tests of this crate, by what they are about.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod effects;
+mod findings;
+mod rules;
+mod tiers;
+mod when;
+
+use crate::{Effect, Fallback, Hints, Profile, RuleSource, Rulebook, Target, Then};
+
+/// A tool of the server `shop` without hints.
+fn tool<'a>(name: &'a str) -> Profile<'a> {
+    let own = name.split_once("__").map_or(name, |(_, own)| own);
+    Profile {
+        target: Target::Tool,
+        name,
+        own,
+        server: "shop",
+        effect: Effect::of(own, Hints::default()),
+        hints: Hints::default(),
+        tag: None,
+        flagged: false,
+        partly_checked: false,
+        takes_url: false,
+        arguments: &[],
+        annotations: b"",
+    }
+}
+
+/// A rule over tools.
+fn rule(name: &str, tools: &[&str], when: Option<&str>, then: Then) -> RuleSource {
+    RuleSource {
+        name: name.to_owned(),
+        tools: tools.iter().map(|&tool| tool.to_owned()).collect(),
+        prompts: Vec::new(),
+        resources: Vec::new(),
+        when: when.map(str::to_owned),
+        then,
+        reason: None,
+    }
+}
+
+fn book(default: Fallback, rules: &[RuleSource]) -> Rulebook {
+    Rulebook::compile(default, rules).unwrap()
+}

@@ -46,8 +46,11 @@ fn check(break_it: &'static str, mend_it: &'static str, cause: Cause) {
     assert!(reader.call(refused[0]).unwrap().is_empty(), "a refused intent is not in the log");
     assert_eq!(reader.call(call).unwrap().len(), 2);
     let conn = rusqlite::Connection::open(home.path().join(crate::places::DATABASE)).unwrap();
-    let kept: u64 =
-        conn.query_row("SELECT count(*) FROM audit WHERE kind = 1", [], |row| row.get::<_, i64>(0)).unwrap() as u64;
+    let kept: u64 = conn
+        .query_row("SELECT count(*) FROM audit JOIN facets ON facets.id = facet WHERE kind = 1", [], |row| {
+            row.get::<_, i64>(0)
+        })
+        .unwrap() as u64;
     assert_eq!(kept, reads, "reads were kept and written later");
     let open: i64 = conn.query_row("SELECT count(*) FROM calls", [], |row| row.get(0)).unwrap();
     assert_eq!(open, 0);
@@ -80,5 +83,5 @@ fn what_finds_no_room_while_it_fails_is_counted_in_a_gap_row() {
     assert_eq!(findings.broken, None);
     assert_eq!(findings.gaps.len(), 1);
     let gap = whole_log(home.path()).into_iter().find(|row| row.kind == "gap").unwrap();
-    assert_eq!(gap.detail, r#"{"reason":"not written","rows":80}"#);
+    assert_eq!(gap.detail, r#"{"reason":"not written","rows":80,"jobs":0}"#);
 }

@@ -30,7 +30,7 @@ fn nobody_else_can_look_in_even_with_an_open_umask() {
             }
         }
     }
-    assert_eq!(files, 6, "database, its log and index, key, anchor, flight marks");
+    assert_eq!(files, 7, "database, its log and index, both keys, anchor, flight marks");
     desk.stop();
 
     fs::set_permissions(&home, fs::Permissions::from_mode(0o755)).unwrap();
@@ -84,8 +84,8 @@ fn absent_empty_unreadable_and_too_new_are_not_the_same() {
         |it| matches!(it, Err(StoreFault::Untrusted { .. })),
     );
     check(
-        |home| sql(home, "PRAGMA user_version=2"),
-        |it| matches!(it, Err(StoreFault::TooNew { found: 2, known: 1, .. })),
+        |home| sql(home, "PRAGMA user_version=3"),
+        |it| matches!(it, Err(StoreFault::TooNew { found: 3, known: 2, .. })),
     );
     check(|home| sql(home, "PRAGMA application_id=1"), |it| matches!(it, Err(StoreFault::Foreign { .. })));
 }

@@ -170,10 +170,10 @@ impl Pen<'_> {
                 ("?", "help", Ink::Bold),
             ],
             Mode::Browse => &[
-                ("a", "approve", decide),
-                ("d", "deny", decide),
+                ("a", "once", decide),
                 ("s", "session", decide),
                 ("t", "tool", decide),
+                ("d", "deny", decide),
                 ("e", "edit", decide),
                 ("?", "help", Ink::Bold),
                 ("q", "quit", Ink::Bold),

@@ -205,7 +205,9 @@ impl State {
         self.mode = Mode::Browse;
         let (id, digest, pin) = (act.id.clone(), act.digest.clone(), pin.map(pin_code));
         effects.push(match act.verdict.clone() {
-            Verdict::Approve { remember, args } => Effect::Approve(Approve { id, digest, args, remember, pin }),
+            Verdict::Approve { remember, args } => {
+                Effect::Approve(Approve { id, digest, args, remember: Some(remember), pin })
+            }
             Verdict::Deny { reason } => Effect::Deny(Deny { id, digest, reason, pin }),
         });
         self.under_way.push(act);

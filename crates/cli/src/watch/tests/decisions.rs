@@ -12,7 +12,7 @@ fn yes(id: &str) -> Result<Decided, Problem> {
 
 fn approvals(rig: &Rig) -> Vec<String> {
     let of = |effect: &Effect| match effect {
-        Effect::Approve(it) => Some(format!("{} {:?}", it.id, it.remember)),
+        Effect::Approve(it) => Some(format!("{} {:?}", it.id, it.remember.unwrap())),
         Effect::Deny(it) => Some(format!("{} no {}", it.id, it.reason.as_deref().unwrap_or("-"))),
         _ => None,
     };

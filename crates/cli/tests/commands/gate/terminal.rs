@@ -101,7 +101,7 @@ fn keys_decide_one_call_each() {
     let sent: Vec<Approve> =
         gate.asked("approval.approve").iter().map(|it| serde_json::from_str(it).unwrap()).collect();
     let sent: Vec<_> = sent.iter().map(|it| (it.id.as_str(), it.remember, it.args.is_some())).collect();
-    assert_eq!(sent, [("c1-7", Scope::Once, false), ("c1-9", Scope::Tool, false)]);
+    assert_eq!(sent, [("c1-7", Some(Scope::Once), false), ("c1-9", Some(Scope::Tool), false)]);
     let denied: Deny = serde_json::from_str(&gate.asked("approval.deny")[0]).unwrap();
     assert_eq!((denied.id.as_str(), denied.reason.as_deref()), ("c1-8", Some("not now")));
 }
