@@ -11,6 +11,9 @@ use operator::{Problem, code};
 /// How long a call must have stood under the cursor before a key can decide it: longer than a hand needs to stop.
 const STILL_MS: u64 = 700;
 
+/// So many decisions of our own are known when the hub tells of them.
+const DECIDED: usize = 64;
+
 /// The time during which nothing can be decided.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lock {
@@ -222,6 +225,8 @@ impl State {
         self.reading.is_wanted = true;
         match result {
             Ok(answer) => {
+                self.decided.push_front(id.to_owned());
+                self.decided.truncate(DECIDED);
                 self.tell(now, &answer);
                 self.drop_item(now, id);
             }
@@ -231,7 +236,7 @@ impl State {
 
     fn tell(&mut self, now: Now, answer: &Decided) {
         let decision = &answer.decision;
-        let name = self.queue.find(&decision.id).map_or(&decision.id, |item| &item.name).to_owned();
+        let name = self.queue.name(&decision.id).unwrap_or_else(|| decision.id.clone());
         let what = told(&answer.decision, &self.screen);
         let (ink, text) = match (answer.winner, answer.decision.kind) {
             (Winner::Another, _) => (Ink::Warm, format!("Somebody was first: {name} was {what}")),
