@@ -40,6 +40,7 @@ const ALONE: [(&str, &[&str]); 13] = [
     ("jsonschema", &["contract"]),
     ("sha2", &["contract", "store"]),
     ("rusqlite", &["store"]),
+    ("chacha20poly1305", &["store"]),
     ("reqwest", &["wire"]),
     ("axum", &["control"]),
     ("jsonc-parser", &["hub"]),
