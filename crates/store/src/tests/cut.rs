@@ -227,6 +227,11 @@ fn a_cut_of_somebody_else_is_found() {
     );
     check(
         &format!("{} DELETE FROM audit WHERE seq <= 1100 OR seq >= 2002", base_at(1100)),
+        Some(Break::CutOff { anchored: 2003, last: 2001 }),
+    );
+    let no_anchor = "UPDATE meta SET value = '1' WHERE key = 'anchored'";
+    check(
+        &format!("{} DELETE FROM audit WHERE seq <= 1100 OR seq >= 2002; {no_anchor}", base_at(1100)),
         Some(Break::FalseBase { base: 1100 }),
     );
     check("DELETE FROM audit WHERE seq >= 2003", Some(Break::CutOff { anchored: 2003, last: 2002 }));
