@@ -35,7 +35,7 @@ const LINES: [(&str, &[&str]); 13] = [
 ];
 
 /// Dependency → the only crates that may name it.
-const ALONE: [(&str, &[&str]); 13] = [
+const ALONE: [(&str, &[&str]); 14] = [
     ("cel", &["policy"]),
     ("jsonschema", &["contract"]),
     ("sha2", &["contract", "store"]),
