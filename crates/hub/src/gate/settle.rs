@@ -33,19 +33,18 @@ fn drop_row(core: &Core, case: &Case) {
     core.queue_changed();
 }
 
-/// What the road says of the end of a case's run.
-pub(crate) fn ended(core: &Rc<Core>, case: &Rc<Case>, end: &Result<Answer, Failure>, outcome: Outcome) {
+/// The run of a case ended without an answer of its server.
+pub(crate) fn failed(core: &Rc<Core>, case: &Rc<Case>, failure: &Failure) {
     case.ran();
     case.under_way.set(false);
-    let was_sent = end.as_ref().err().is_none_or(Failure::was_sent);
-    if !was_sent {
-        return given_back(core, case);
-    }
-    match end {
-        Ok(answer) => settled(core, case, answer, outcome),
+    if !failure.was_sent() {
+        given_back(core, case);
+    } else if case.row().effect == Effect::Read {
         // A read changes nothing by running twice.
-        Err(_) if case.row().effect == Effect::Read => drop_row(core, case),
-        Err(_) => unknown(core, case),
+        meet::step(case, Event::End);
+        drop_row(core, case);
+    } else {
+        unknown(core, case);
     }
 }
 
@@ -70,8 +69,13 @@ pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>) {
     }
 }
 
-fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
-    meet::step(case, Event::End);
+/// The run of a case ended with this answer; nothing to do where it has failed already.
+pub(crate) fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
+    case.ran();
+    case.under_way.set(false);
+    if case.state() != CallState::Intent || !meet::step(case, Event::End) {
+        return;
+    }
     let row = case.row().clone();
     if row.key.is_none() {
         // Its end row in the audit takes the record away.
