@@ -4,6 +4,7 @@ use crate::catalog::read::{self, Effects, Read, ReadText};
 use crate::catalog::{Entry, Shelf, ToolEntry};
 use crate::config::Results;
 use crate::core::Core;
+use crate::gate::pins::Review;
 use crate::gate::review;
 use crate::lanes::Lanes;
 use crate::record::Audit;
@@ -11,6 +12,7 @@ use crate::road::Run;
 use bytes::Bytes;
 use contract::Slug;
 use contract::answer::Cleaner;
+use contract::outcome::Code;
 use frame::Level;
 use globset::GlobSet;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -226,6 +228,28 @@ impl Backend {
     /// Whether its definitions are being read or judged anew, so that what is known of them may be out of date.
     pub fn is_changing(&self) -> bool {
         self.shelving.get() > 0 || self.server().is_some_and(|server| server.is_changing())
+    }
+
+    /// Why a tool that was judged must not be called any more: it is gone, or is not what it was.
+    pub(crate) fn differs(&self, judged: &ToolEntry) -> Option<(Code, &'static str)> {
+        let shelf = self.shelf();
+        let own = judged.own_name();
+        let Some(now) = shelf.tools.iter().find(|tool| tool.own_name() == own) else {
+            return Some((Code::UnknownTool, "The server has no such tool any more."));
+        };
+        let is_same = now.read.tool.definition_hash == judged.read.tool.definition_hash;
+        match now.review() {
+            Review::Raised(_) => {
+                let why = "The tool's definition is not the one that was approved, and a person has to look at the change.";
+                Some((Code::DefinitionChanged, why))
+            }
+            Review::Flagged(_) => Some((Code::Quarantined, "The tool's definition has to be looked at by a person.")),
+            Review::New | Review::Approved | Review::Calm(_) if is_same => None,
+            Review::New | Review::Approved | Review::Calm(_) => {
+                let why = "The tool's definition has just changed; call again to have the call judged by the new one.";
+                Some((Code::DefinitionChanged, why))
+            }
+        }
     }
 
     /// What it tells models of itself, as far as a person has nothing to look at first.

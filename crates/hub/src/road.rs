@@ -18,7 +18,12 @@ use frame::{Answer, Ask, Level, Origin, Progress, Reply, object};
 use policy::{Effect, Judgement, Permit, Then};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use upstream::{Call, Failure, Waiter, task};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+use upstream::{Call, Failure, Server, State, Waiter, task};
+
+/// How long the lists of a server that has started may take to be read and judged.
+const LISTS: Duration = Duration::from_secs(10);
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +160,46 @@ impl Run {
 
     fn send(self: &Rc<Self>) {
         self.phase.set(Phase::Server);
+        let is_known = |server: &Server| server.is_ready() && !self.backend.is_changing();
+        match (&self.tool, self.backend.server()) {
+            (Some(tool), Some(server)) if !is_known(server) => {
+                let (me, tool, server) = (Rc::clone(self), Rc::clone(tool), Rc::clone(server));
+                task::spawn("call a server that starts", async move { me.send_when_known(&tool, &server).await });
+            }
+            _ => self.send_now(),
+        }
+    }
+
+    /// A server that is not running may come back as another one: it is called when its lists are known, and only if
+    /// they still promise what was judged.
+    async fn send_when_known(self: &Rc<Self>, tool: &Rc<ToolEntry>, server: &Rc<Server>) {
+        server.want();
+        let deadline = Instant::now() + server.spec().start_timeout + LISTS;
+        loop {
+            let news = self.backend.news.notified();
+            let waits = match server.state().0 {
+                State::Stopped | State::Starting { .. } => true,
+                State::Ready => self.backend.is_changing(),
+                State::Halted | State::Failing { .. } | State::Unusable => false,
+            };
+            // Whatever keeps it is said by sending.
+            if !waits || timeout_at(deadline, news).await.is_err() {
+                break;
+            }
+        }
+        if self.phase.get() != Phase::Server {
+            return;
+        }
+        match self.backend.differs(tool) {
+            None => self.send_now(),
+            Some((code, why)) => {
+                self.refuse(code, &format!("{why} Nothing was executed."));
+                self.leave_lane();
+            }
+        }
+    }
+
+    fn send_now(self: &Rc<Self>) {
         let (Some(permit), Some(server)) = (self.permit.borrow_mut().take(), self.backend.server()) else {
             let problem = self.backend.problem().unwrap_or("the server cannot be run");
             return self.finish(Err(Failure::Unavailable(problem.to_owned())));

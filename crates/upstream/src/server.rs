@@ -235,6 +235,10 @@ impl Server {
         self.wake.notify_one();
     }
 
+    /// Whether it can be called now.
+    pub fn is_ready(&self) -> bool {
+        self.state.borrow().0 == State::Ready
+    }
     /// Whether it has said that its lists changed and they have not been read since: what is known of it is out of date.
     pub fn is_changing(&self) -> bool {
         self.relisting.get() || !self.stale.borrow().is_empty()

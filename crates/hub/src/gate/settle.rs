@@ -70,7 +70,7 @@ pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>) {
 }
 
 /// The run of a case ended with this answer; nothing to do where it has failed already.
-pub(crate) fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
+pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
     case.ran();
     case.under_way.set(false);
     if case.state() != CallState::Intent || !meet::step(case, Event::End) {
@@ -94,8 +94,17 @@ pub(crate) fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Ou
             ended_ms,
         },
     );
-    let result = Some(packed(answer));
-    core.ledger.job(Job::EndCall { call: row.call, outcome, ended_ms, result });
+    let result = packed(answer);
+    // Until it is in the store it is found here.
+    core.gate.index.unwritten(row.call, Some(result.clone()));
+    let written = core.ledger.written(Job::EndCall { call: row.call, outcome, ended_ms, result: Some(result) });
+    let core = Rc::clone(core);
+    task::spawn("write a result", async move {
+        if let Err(cause) = written.await {
+            tracing::error!(%cause, call = %CallId::new(row.call.0), "a result could not be kept; a retry is told that it ran");
+        }
+        core.gate.index.unwritten(row.call, None);
+    });
 }
 
 /// It was sent, and nobody knows whether it ran: a person has to settle it.
@@ -149,9 +158,13 @@ pub(crate) fn replay(request: Request, settled: SettledKey) {
     if !settled.has_result {
         return already_ran(request, &settled);
     }
-    let reading = core.ledger.result(settled.call);
+    let unwritten = core.gate.index.is_unwritten(settled.call);
     task::spawn("replay a result", async move {
-        let stored = reading.await.and_then(|stored| unpacked(&stored));
+        let stored = match unwritten {
+            Some(stored) => Some(stored),
+            None => core.ledger.result(settled.call).await,
+        };
+        let stored = stored.and_then(|stored| unpacked(&stored));
         let Some(answer) = stored else { return already_ran(request, &settled) };
         let record = ask::record(&request.seat, &request.tool, request.received);
         core.ledger.replayed(&record, settled.call, settled.outcome);
