@@ -3,7 +3,7 @@
 
 use crate::engine::{Engine, Parts, Sync};
 use crate::writer::Writer;
-use crate::{cut, kept, words};
+use crate::{blocks, cut, kept, words};
 use rusqlite::Connection;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -20,8 +20,10 @@ pub(crate) enum Chore {
     Cut,
     /// Remove rows that were cut.
     Rows,
+    /// Tell of full blocks of rows of which nothing is told: those of an older version.
+    Blocks,
     /// Forget facets that no row has any more.
-    Facets { after: i64 },
+    Facets(cut::Facets),
     /// Forget names that no facet has any more.
     Names(cut::Names),
 }
@@ -42,7 +44,7 @@ pub(crate) struct Chores {
 impl Chores {
     pub(crate) fn at_start(conn: &Connection) -> rusqlite::Result<Chores> {
         let mut chores = Chores {
-            plan: VecDeque::from([Chore::Calls { after: 0 }]),
+            plan: VecDeque::from([Chore::Blocks, Chore::Calls { after: 0 }]),
             planned: Instant::now(),
             keep_ms: None,
             newest: words::newest(conn)?,
@@ -58,16 +60,20 @@ impl Chores {
     /// From now on rows are kept for so many days.
     pub(crate) fn keep(&mut self, days: u32) {
         self.keep_ms = Some(u64::from(days.max(1)) * DAY_MS);
-        self.plan.push_back(Chore::Cut);
+        self.plan.extend([Chore::Blocks, Chore::Cut]);
     }
 
     /// To be called when something was written.
     pub(crate) fn plan_now_and_then(&mut self) {
         self.is_stalled = false;
         if self.planned.elapsed() >= PACE && self.plan.is_empty() {
-            self.planned = Instant::now();
-            self.plan.extend([Chore::Calls { after: 0 }, Chore::Cut]);
+            self.plan_all();
         }
+    }
+
+    pub(crate) fn plan_all(&mut self) {
+        self.planned = Instant::now();
+        self.plan.extend([Chore::Blocks, Chore::Calls { after: 0 }, Chore::Cut]);
     }
 
     pub(crate) fn has_any(&self, writer: &Writer) -> bool {
@@ -98,12 +104,14 @@ impl Engine {
             Chore::Cut => self.cut()?.then_some(Chore::Rows),
             Chore::Rows => match self.within(Sync::Normal, cut::remove_rows)? {
                 true => Some(Chore::Rows),
-                false => Some(Chore::Facets { after: 0 }),
+                false => Some(Chore::Facets(cut::Facets::default())),
             },
-            Chore::Facets { after } => {
-                let next = self.within(Sync::Normal, |conn| cut::forget_facets(conn, after))?;
+            Chore::Blocks => self.tell_of_a_block()?.then_some(Chore::Blocks),
+            Chore::Facets(facets) => {
+                let tip = self.parts.writer.tip.seq;
+                let next = self.within(Sync::Normal, |conn| facets.step(conn, tip))?;
                 self.parts.writer.forget_numbers();
-                Some(next.map_or_else(|| Chore::Names(cut::Names::default()), |after| Chore::Facets { after }))
+                Some(next.map_or_else(|| Chore::Names(cut::Names::default()), Chore::Facets))
             }
             Chore::Names(names) => {
                 let next = self.within(Sync::Normal, |conn| names.step(conn))?;
@@ -137,6 +145,14 @@ impl Engine {
             self.parts.conn.prepare_cached("COMMIT")?.execute([])?;
         }
         Ok(old.next)
+    }
+
+    fn tell_of_a_block(&mut self) -> rusqlite::Result<bool> {
+        let base = kept::base(&self.parts.conn)?.map_or(0, |base| base.row);
+        let tip = self.parts.writer.tip.seq;
+        let Some(block) = blocks::untold(&self.parts.conn, blocks::block_of(base + 1), tip)? else { return Ok(false) };
+        self.within(Sync::Normal, |conn| blocks::tell(conn, block))?;
+        Ok(true)
     }
 
     /// Cuts whole blocks of old rows off the log: one row that says so, and a base from which the rest is verified.

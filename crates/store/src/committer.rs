@@ -202,6 +202,9 @@ pub enum Job {
     /// Only for tests: another bound of all results.
     #[cfg(test)]
     MostResults(u64),
+    /// Only for tests: all chores, now.
+    #[cfg(test)]
+    Chores,
 }
 
 impl Job {
@@ -233,7 +236,7 @@ impl Job {
             | Job::DropCall(_)
             | Job::Keep { .. } => false,
             #[cfg(test)]
-            Job::Pragma(_) | Job::MostResults(_) => false,
+            Job::Pragma(_) | Job::MostResults(_) | Job::Chores => false,
         }
     }
 }

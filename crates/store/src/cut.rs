@@ -3,7 +3,7 @@
 
 use crate::Kind;
 use crate::anchor::Anchor;
-use crate::facets::{block_of, first_of};
+use crate::blocks::{Told, block_of, first_of, last_of};
 use crate::kept;
 use crate::line::Line;
 use rusqlite::{Connection, OptionalExtension};
@@ -24,13 +24,16 @@ pub(crate) fn choose(conn: &Connection, before: u64, now: u64, anchored: u64) ->
         conn.query_row("SELECT min(intent) FROM calls WHERE intent > 0", [], |row| row.get::<_, Option<i64>>(0))?;
     let bound = open.map_or(anchored, |open| anchored.min(open as u64));
     let mut last = base;
-    let mut select = conn.prepare("SELECT block, first_at, last_at FROM spans WHERE block >= ? ORDER BY block")?;
+    let mut select = conn.prepare("SELECT block, first_at, last_at FROM blocks WHERE block >= ? ORDER BY block")?;
+    let mut next = block_of(base + 1);
     let mut rows = select.query([block_of(base + 1) as i64])?;
     while let Some(row) = rows.next()? {
         let number = |at: usize| row.get::<_, i64>(at).map(|number| number as u64);
-        let (end, first_at, last_at) = (first_of(number(0)? + 1) - 1, number(1)?, number(2)?);
-        let is_wrong = first_at > now;
-        if end >= bound || !(is_wrong || (first_at < before && (last_at < before || last_at > now))) {
+        let (block, first_at, last_at) = (number(0)?, number(1)?, number(2)?);
+        let (end, is_wrong) = (last_of(block), first_at > now);
+        // Nothing is told of the one between.
+        let has_gap = std::mem::replace(&mut next, block + 1) != block;
+        if has_gap || end >= bound || !(is_wrong || (first_at < before && (last_at < before || last_at > now))) {
             break;
         }
         if !is_wrong {
@@ -73,30 +76,49 @@ pub(crate) fn remove_rows(conn: &Connection) -> Sql<bool> {
     let (Some(base), Some(first)) = (kept::base(conn)?, first) else { return Ok(false) };
     let last = (first as u64 + ROWS - 1).min(base.row);
     let removed = conn.prepare_cached("DELETE FROM audit WHERE seq <= ?")?.execute([last as i64])?;
-    conn.prepare_cached("DELETE FROM spans WHERE block <= ?")?.execute([block_of(last + 1) as i64 - 1])?;
+    conn.prepare_cached("DELETE FROM blocks WHERE block < ?")?.execute([block_of(last + 1) as i64])?;
     Ok(removed > 0)
 }
 
-/// Forgets in which removed blocks facets were, and those that are in no other. Where to go on; None: at the end.
-pub(crate) fn forget_facets(conn: &Connection, after: i64) -> Sql<Option<i64>> {
-    let base = kept::base(conn)?.map_or(0, |base| base.row);
-    let mut select = conn.prepare_cached("SELECT id FROM facets WHERE id > ? ORDER BY id LIMIT ?")?;
-    let ids = select.query_map([after, STEP as i64], |row| row.get(0))?.collect::<Sql<Vec<i64>>>()?;
-    // Those of the block that is not full are told nowhere else.
-    let told: Option<i64> = conn.query_row("SELECT max(block) FROM spans", [], |row| row.get(0))?;
-    let tail = told.map_or(0, |block| first_of(block as u64 + 1));
-    let mut select = conn.prepare_cached("SELECT DISTINCT facet FROM audit WHERE seq >= ?")?;
-    let used = select.query_map([tail as i64], |row| row.get(0))?.collect::<Sql<FxHashSet<i64>>>()?;
-    for &id in &ids {
-        conn.prepare_cached("DELETE FROM blocks WHERE facet = ? AND block <= ?")?
-            .execute([id, block_of(base + 1) as i64 - 1])?;
-        let mut held = conn.prepare_cached("SELECT 1 FROM blocks WHERE facet = ? LIMIT 1")?;
-        if !used.contains(&id) && !held.exists([id])? {
+/// Forgets facets that no row has: first all blocks are looked at, then all facets.
+#[derive(Default)]
+pub(crate) struct Facets {
+    used: FxHashSet<i64>,
+    block: u64,
+    facet: i64,
+}
+
+impl Facets {
+    /// Goes on; None: at the end. Something must be told of every full block.
+    pub(crate) fn step(mut self, conn: &Connection, tip: u64) -> Sql<Option<Facets>> {
+        let base = kept::base(conn)?.map_or(0, |base| base.row);
+        self.block = self.block.max(block_of(base + 1));
+        let end = block_of(tip + 1);
+        for _ in 0..STEP {
+            if self.block >= end {
+                break;
+            }
+            let told = Told::of(conn, self.block)?;
+            self.used.extend(told.iter().flat_map(Told::facets).map(|(facet, _)| facet));
+            self.block += 1;
+        }
+        // Blocks that were filled since are looked at too, and rows after them: what is removed now, none has.
+        if self.block < end {
+            return Ok(Some(self));
+        }
+        let mut select = conn.prepare_cached("SELECT facet FROM audit WHERE seq >= ?")?;
+        for facet in select.query_map([first_of(end) as i64], |row| row.get(0))? {
+            self.used.insert(facet?);
+        }
+        let mut select = conn.prepare_cached("SELECT id FROM facets WHERE id > ? ORDER BY id LIMIT ?")?;
+        let ids = select.query_map([self.facet, STEP as i64], |row| row.get(0))?.collect::<Sql<Vec<i64>>>()?;
+        for id in ids.iter().filter(|id| !self.used.contains(id)) {
             conn.prepare_cached("DELETE FROM facet_words WHERE rowid = ?")?.execute([id])?;
             conn.prepare_cached("DELETE FROM facets WHERE id = ?")?.execute([id])?;
         }
+        self.facet = ids.last().copied().unwrap_or(self.facet);
+        Ok((ids.len() == STEP).then_some(self))
     }
-    Ok(if ids.len() == STEP { ids.last().copied() } else { None })
 }
 
 /// Forgets names that no facet has: first all facets are looked at, then all names.
@@ -104,8 +126,7 @@ pub(crate) fn forget_facets(conn: &Connection, after: i64) -> Sql<Option<i64>> {
 pub(crate) struct Names {
     used: FxHashSet<i64>,
     facet: i64,
-    /// None while facets are looked at.
-    name: Option<i64>,
+    name: i64,
 }
 
 impl Names {
@@ -116,13 +137,12 @@ impl Names {
         if seen == STEP {
             return Ok(Some(self));
         }
-        let after = self.name.unwrap_or(0);
         let mut select = conn.prepare_cached("SELECT id FROM names WHERE id > ? ORDER BY id LIMIT ?")?;
-        let ids = select.query_map([after, STEP as i64], |row| row.get(0))?.collect::<Sql<Vec<i64>>>()?;
+        let ids = select.query_map([self.name, STEP as i64], |row| row.get(0))?.collect::<Sql<Vec<i64>>>()?;
         for id in ids.iter().filter(|id| !self.used.contains(id)) {
             conn.prepare_cached("DELETE FROM names WHERE id = ?")?.execute([id])?;
         }
-        self.name = ids.last().copied();
+        self.name = ids.last().copied().unwrap_or(self.name);
         Ok((ids.len() == STEP).then_some(self))
     }
 

@@ -209,6 +209,13 @@ impl Engine {
                 }
                 (self.lost_rows, self.lost_jobs) = (0, 0);
                 self.tell(AuditState::Ok);
+                #[cfg(test)]
+                if work.iter().any(|work| matches!(work, Work::Job(Job::Chores, _))) {
+                    self.chores.plan_all();
+                    while self.chores.has_any(&self.parts.writer) {
+                        self.chore();
+                    }
+                }
                 self.settle(work);
                 if anchor_is_due {
                     self.set_anchor();
@@ -356,7 +363,7 @@ impl Engine {
                 return Ok(());
             }
             #[cfg(test)]
-            Job::Pragma(_) => None,
+            Job::Pragma(_) | Job::Chores => None,
             #[cfg(test)]
             Job::MostResults(most) => {
                 self.results.limit(*most);

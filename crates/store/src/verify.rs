@@ -2,15 +2,15 @@
 //! committer's checkpoints.
 
 use crate::anchor::{Anchor, Trust};
+use crate::blocks::{Told, block_of, first_of};
 use crate::chain::{KEY_FILE, Keys, Link};
-use crate::facets::{block_of, first_of};
 use crate::reader::Reader;
 use crate::stored::Stored;
 use crate::{Kind, ReadFault, StoreFault, cut, kept};
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The first thing that is wrong with the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ impl Reader {
         let start = base.unwrap_or(Anchor { row: 0, link: [0; 32] });
         (findings.cut, findings.last) = (start.row, start.row);
         let mut walk = Walk { before: start.link, next: start.row + 1, anchored: None, cut: None, room: Vec::new() };
-        let mut index = Index::new(&self.conn)?;
+        let mut index = Index::default();
         loop {
             let from = Value::Integer(findings.last as i64);
             let rest = format!("WHERE seq > ? ORDER BY seq LIMIT {PIECE}");
@@ -152,7 +152,7 @@ impl Reader {
                 findings.note(&row);
                 let broken = walk.step(&row, &keys, anchor);
                 findings.broken = findings.broken.take().or(broken);
-                index.step(&row);
+                index.step(&self.conn, &row)?;
             }
         }
         // A base may be named by the last cut only: each later one names a later row.
@@ -211,34 +211,25 @@ impl Walk {
 }
 
 /// Compares what is told of each full block with its rows.
+#[derive(Default)]
 struct Index {
-    told: FxHashMap<u64, FxHashMap<i64, u64>>,
     block: Option<u64>,
-    seen: FxHashMap<i64, u64>,
+    seen: BTreeMap<i64, u64>,
     wrong: Option<u64>,
 }
 
 impl Index {
-    fn new(conn: &Connection) -> rusqlite::Result<Index> {
-        let mut told: FxHashMap<u64, FxHashMap<i64, u64>> = FxHashMap::default();
-        let mut select = conn.prepare("SELECT block, facet, rows FROM blocks JOIN spans USING(block)")?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            told.entry(row.get::<_, i64>(0)? as u64).or_default().insert(row.get(1)?, row.get::<_, i64>(2)? as u64);
-        }
-        Ok(Index { told, block: None, seen: FxHashMap::default(), wrong: None })
-    }
-
-    fn step(&mut self, row: &Stored) {
+    fn step(&mut self, conn: &Connection, row: &Stored) -> rusqlite::Result<()> {
         let block = block_of(row.seq);
         if let Some(full) = self.block.replace(block).filter(|full| *full != block) {
             let seen = std::mem::take(&mut self.seen);
             // A block of which nothing is told is searched row by row.
-            if self.told.remove(&full).is_some_and(|told| told != seen) {
+            if Told::of(conn, full)?.is_some_and(|told| !told.facets().eq(seen)) {
                 self.wrong.get_or_insert(full);
             }
         }
         *self.seen.entry(row.facet).or_default() += 1;
+        Ok(())
     }
 }
 

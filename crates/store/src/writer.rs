@@ -2,8 +2,9 @@
 //! after a rollback `forget` must be called.
 
 use crate::batch::{Batch, Registration, Row, RowDetail};
+use crate::blocks::Block;
 use crate::chain::{Keys, Link};
-use crate::facets::{Block, Facet};
+use crate::facets::Facet;
 use crate::flight::Slots;
 use crate::line::Line;
 use crate::{Kind, Method, Outcome, args, calls};

@@ -10,5 +10,6 @@ mod json;
 mod names;
 mod outcomes;
 mod outputs;
+mod scans;
 mod schemas;
 mod visible;

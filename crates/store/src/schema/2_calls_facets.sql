@@ -6,11 +6,10 @@ CREATE TABLE facets(
     detail INTEGER NOT NULL, fields TEXT NOT NULL,
     UNIQUE(kind, client, server, item, definition, method, effect, outcome, detail, fields)
 ) STRICT;
--- Which facets are in which 512 rows, and how often; written when the block is full.
+-- What is told of each full block of 512 rows; those of before are told of when nothing else is to be done.
 CREATE TABLE blocks(
-    facet INTEGER NOT NULL, block INTEGER NOT NULL, rows INTEGER NOT NULL, PRIMARY KEY(facet, block)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE spans(block INTEGER PRIMARY KEY, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL) STRICT;
+    block INTEGER PRIMARY KEY, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, facets BLOB NOT NULL
+) STRICT;
 CREATE VIRTUAL TABLE facet_words USING fts5(words, content='', contentless_delete=1, tokenize='unicode61');
 
 ALTER TABLE audit RENAME TO audit_1;
@@ -37,10 +36,6 @@ INSERT INTO audit SELECT seq, call,
     FROM audit_1;
 DROP TABLE audit_1;
 CREATE INDEX audit_call ON audit(call) WHERE call > 0;
-INSERT INTO blocks SELECT facet, seq >> 9, count(*) FROM audit
-    WHERE seq >> 9 < (SELECT (max(seq) + 1) >> 9 FROM audit) GROUP BY facet, seq >> 9;
-INSERT INTO spans SELECT seq >> 9, min(at), max(at) FROM audit
-    WHERE seq >> 9 < (SELECT (max(seq) + 1) >> 9 FROM audit) GROUP BY seq >> 9;
 
 -- Open intents, and records of calls: those have a client.
 ALTER TABLE calls RENAME TO calls_1;
