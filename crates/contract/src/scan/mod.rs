@@ -1,6 +1,7 @@
 //! Finds what speaks to the model instead of describing a tool: hidden text, instructions, files of secrets, talk about
 //! other tools (rules.md 14, 16). A signal that asks for a person's look, never a proof of harm or of its absence.
 
+mod classes;
 mod forms;
 mod lexicon;
 mod rules;
@@ -10,6 +11,7 @@ use crate::finding::{self, Finding, FindingKind};
 use crate::tree::{self, Tree, Value, push_segment};
 use crate::visible;
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// Most findings of one definition.
 const MAX_FINDINGS: usize = 100;
@@ -96,6 +98,11 @@ pub fn scan_text(text: &str) -> Vec<Finding> {
     let mut scan = Scan { kind: Kind::Instructions, own: HashSet::new(), path: String::new(), findings: Vec::new() };
     scan.text(text);
     scan.findings
+}
+
+/// Hands the place of every sentence of a text to `each`.
+pub(crate) fn sentences(text: &str, mut each: impl FnMut(Range<usize>)) {
+    words::sentences(text, &HashSet::new(), |sentence| each(sentence.span.clone()));
 }
 
 /// What the members of an object are named by.
@@ -190,7 +197,7 @@ impl Scan {
     }
 
     fn words(&mut self, text: &str) {
-        let mut said: Vec<(Talk, std::ops::Range<usize>)> = Vec::new();
+        let mut said: Vec<(Talk, Range<usize>)> = Vec::new();
         words::sentences(text, &self.own, |sentence| {
             if let Some(talk) = rules::judge(sentence) {
                 said.push((talk, sentence.span.clone()));

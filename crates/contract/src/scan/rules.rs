@@ -2,7 +2,7 @@
 //! terms of classes; none knows a sentence.
 
 use super::Talk;
-use super::lexicon::*;
+use super::classes::*;
 use super::words::Sentence;
 
 /// A rule.

@@ -1,7 +1,8 @@
 //! Cuts a text into sentences and each word into what it does there. Letters that only look like others are read as
 //! those, hidden ones not at all, so that a disguise changes nothing.
 
-use super::lexicon::{self as lex, Classes};
+use super::classes::{self as class, Classes};
+use super::lexicon;
 use crate::visible::Hidden;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -91,7 +92,7 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, classes: Classes) {
-        let classes = classes & !lex::OPENS;
+        let classes = classes & !class::OPENS;
         self.sentence.words.push(classes);
         self.sentence.all |= classes;
     }
@@ -99,7 +100,7 @@ impl Reader<'_> {
     fn chunk(&mut self, chunk: &str) {
         for (place, part) in chunk.split('|').enumerate() {
             if place > 0 {
-                self.push(lex::PIPE);
+                self.push(class::PIPE);
             }
             if !part.is_empty() {
                 self.part(part);
@@ -113,16 +114,16 @@ impl Reader<'_> {
         let bare = bare.trim_end_matches(['.', '/', '\\']);
         let folded = fold(bare);
         if is_address(&folded) {
-            let file = lex::classes_of_file(&folded);
+            let file = lexicon::classes_of_file(&folded);
             let is_mailbox = folded.contains('@') && !folded.contains('/');
-            let address = lex::ADDRESS | if is_mailbox { lex::MAILBOX } else { 0 };
+            let address = class::ADDRESS | if is_mailbox { class::MAILBOX } else { 0 };
             return self.push(file | if is_example(&folded) { 0 } else { address });
         }
         if HOMES.iter().any(|home| folded.starts_with(home)) {
-            return self.push(lex::HOME_PATH | lex::classes_of_file(&folded));
+            return self.push(class::HOME_PATH | lexicon::classes_of_file(&folded));
         }
         if folded.contains(['.', '/', '\\', '_']) {
-            let file = lex::classes_of_file(&folded);
+            let file = lexicon::classes_of_file(&folded);
             if file != 0 {
                 return self.push(file);
             }
@@ -145,19 +146,19 @@ impl Reader<'_> {
     }
 
     fn word(&mut self, word: &str) {
-        let mut classes = lex::classes_of(word);
+        let mut classes = lexicon::classes_of(word);
         if !self.pair.is_empty() {
             self.pair.push(' ');
             self.pair.push_str(word);
-            let both = lex::classes_of(&self.pair);
+            let both = lexicon::classes_of(&self.pair);
             // `does not` says what is, `do not` what should be.
             classes |= both;
             self.pair.clear();
         }
-        if word == "not" && self.sentence.words.last().is_some_and(|before| before & lex::DOES != 0) {
-            classes &= !lex::NOT;
+        if word == "not" && self.sentence.words.last().is_some_and(|before| before & class::DOES != 0) {
+            classes &= !class::NOT;
         }
-        if classes & lex::OPENS != 0 {
+        if classes & class::OPENS != 0 {
             self.pair.push_str(word);
         }
         self.push(classes);
@@ -167,11 +168,11 @@ impl Reader<'_> {
     fn name(&mut self, name: &str) {
         self.pair.clear();
         let parts = &split_name(name);
-        let foreign = if self.own.contains(name) { 0 } else { lex::FOREIGN_NAME };
-        let mut classes = lex::NAME | foreign | lex::classes_of(parts);
+        let foreign = if self.own.contains(name) { 0 } else { class::FOREIGN_NAME };
+        let mut classes = class::NAME | foreign | lexicon::classes_of(parts);
         let words: Vec<&str> = parts.split(' ').collect();
         for pair in words.windows(2) {
-            classes |= lex::classes_of(&pair.join(" "));
+            classes |= lexicon::classes_of(&pair.join(" "));
         }
         self.push(classes);
     }

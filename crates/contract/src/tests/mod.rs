@@ -3,6 +3,7 @@
 
 mod answers;
 mod arguments;
+mod changes;
 mod definitions;
 mod findings;
 mod hashes;
