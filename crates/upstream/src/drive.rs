@@ -235,6 +235,8 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
             () = or_never(&mut relisting) => {
                 relisting = None;
                 server.enter(State::Ready, unread(server));
+                // Also where nothing is another: calls wait until it is known.
+                server.watcher.state_changed();
             }
             result = or_never(&mut renewing) => {
                 renewing = None;
