@@ -18,6 +18,7 @@ use policy::{CallState, Rulebook};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use store::Kept;
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -154,6 +155,8 @@ impl Relay {
             launch: prepared::launch_words(entry),
             env_names: prepared::env_names(entry),
             idempotency_argument: entry.idempotency_argument.clone(),
+            results: entry.results,
+            cleaner: Arc::new(prepared::cleaner(spec.as_ref().and_then(|spec| spec.as_ref().ok()))),
             replay_lost: entry.replay_lost,
         };
         let core = Rc::downgrade(&self.core);

@@ -9,7 +9,9 @@ pub(crate) mod index;
 pub(crate) mod kept;
 pub(crate) mod lost;
 pub(crate) mod meet;
+pub(crate) mod pages;
 pub mod pins;
+pub(crate) mod result;
 pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
@@ -20,6 +22,7 @@ use case::Case;
 use contract::Hash;
 use index::Index;
 use lost::LostResults;
+use pages::Pages;
 use pins::Pins;
 use policy::{CallState, Effect, Facts, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
 use rustc_hash::FxHashMap;
@@ -74,6 +77,8 @@ pub(crate) struct Gate {
     age: Cell<u64>,
     pub(crate) grants: RefCell<Vec<Grant>>,
     pub(crate) lost: LostResults,
+    /// The rest of results that are over the bound.
+    pub(crate) pages: Pages,
     pub(crate) pins: Pins,
     pause: RefCell<Pause>,
     free: Judgement,
@@ -94,6 +99,7 @@ impl Default for Gate {
             age: Cell::new(0),
             grants: RefCell::default(),
             lost: LostResults::default(),
+            pages: Pages::default(),
             pins: Pins::default(),
             pause: RefCell::default(),
             free: free(),
