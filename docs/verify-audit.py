@@ -24,8 +24,9 @@ def field(value):
     return number(len(raw)) + raw
 
 
-COLUMNS = """seq call kind at client server item definition method effect outcome args_bytes result_bytes
-checked_us held_us queued_us ran_us answered_us stranger shape detail""".split()
+ROW = """seq call facet at args_bytes result_bytes checked_us held_us queued_us ran_us answered_us stranger shape chain""".split()
+FACET = """id kind client server item definition method effect outcome detail""".split()
+CUT = 20
 
 
 def main(folder):
@@ -34,25 +35,39 @@ def main(folder):
     db = sqlite3.connect(f"file:{folder / 'callgate.db'}?mode=ro", uri=True)
     names = dict(db.execute("SELECT id, text FROM names"))
     names[0] = ""
-    before, expected, seen = bytes(32), 1, None
-    for *values, chain in db.execute(f"SELECT {', '.join(COLUMNS)}, chain FROM audit ORDER BY seq"):
-        if values[0] != expected:
-            return f"rows {expected} to {values[0] - 1} are missing"
-        values[4:8] = [names.get(name, "\0missing") for name in values[4:8]]
-        if any(isinstance(value, int) and value < 0 for value in values):
+    facets = {}
+    for number_, *facet in db.execute(f"SELECT {', '.join(FACET)} FROM facets"):
+        facet[1:5] = [names.get(name) for name in facet[1:5]]
+        facet[8] = names.get(facet[8])
+        facets[number_] = facet
+    base = db.execute("SELECT value FROM meta WHERE key = 'base'").fetchone()
+    row, link = base[0].split() if base else (0, "00" * 32)
+    before, expected, seen, cut = bytes.fromhex(link), int(row) + 1, None, None
+    rows = db.execute(f"SELECT {', '.join(ROW)} FROM audit WHERE seq > ? ORDER BY seq", (int(row),))
+    for seq, call, facet, at, args, result, *clocks, stranger, shape, chain in rows:
+        if seq != expected:
+            return f"rows {expected} to {seq - 1} are missing"
+        kind, client, server, item, definition, method, effect, outcome, detail = facets.get(facet) or [None] * 9
+        values = [seq, call, kind, at, client, server, item, definition, method, effect, outcome]
+        values += [args, result, *clocks, stranger, shape, detail]
+        if any(value is None or isinstance(value, int) and value < 0 for value in values):
             return f"row {expected} was changed"
-        row = b"\x01" + b"".join(field(value) for value in values)
-        before = hmac.new(key, before + row, hashlib.sha256).digest()
+        encoded = b"\x01" + b"".join(field(value) for value in values)
+        before = hmac.new(key, before + encoded, hashlib.sha256).digest()
         if before != chain:
             return f"row {expected} was changed, or the one before it"
-        if expected == int(anchored):
+        if seq == int(anchored):
             seen = before.hex()
+        if kind == CUT:
+            cut = detail
         expected += 1
     if seen is None:
         return f"the log ends at row {expected - 1}, but row {anchored} was anchored"
+    if base and cut != '{"row":%s,"hash":"%s"}' % (row, link):
+        return f"the log begins after row {row}, but no row says that it was cut there"
     if seen != anchor:
         return f"row {anchored} is another one than was anchored"
-    print(f"whole: {expected - 1} rows, anchored at {anchored}")
+    print(f"whole: rows {int(row) + 1} to {expected - 1}, anchored at {anchored}")
 
 
 if __name__ == "__main__":

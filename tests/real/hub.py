@@ -50,7 +50,7 @@ class Hub:
         self.binary, self.home, self.process = binary, pathlib.Path(home), None
         self.servers = servers
         self.env = dict(os.environ, CALLGATE_HOME=str(self.home), NO_COLOR="1")
-        (self.home / "callgate.jsonc").write_text(json.dumps({"mcpServers": servers}, indent=2))
+        (self.home / "callgate.jsonc").write_text(json.dumps({"mcpServers": servers, "policy": {"default": "allow"}}, indent=2))
 
     def serve(self):
         """Starts it and waits for its ready line."""

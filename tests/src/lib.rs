@@ -65,11 +65,15 @@ impl Home {
         home
     }
 
-    /// Writes the config.
+    /// Writes the config. Without a policy every call runs: most stories are about something else.
     pub fn configure(&self, config: &Value) {
+        let mut config = config.clone();
+        if let Some(root) = config.as_object_mut() {
+            root.entry("policy").or_insert_with(|| json!({ "default": "allow" }));
+        }
         // A rename, as editors do it: a watcher never sees half a file.
         let fresh = self.path("callgate.new");
-        std::fs::write(&fresh, serde_json::to_string_pretty(config).unwrap()).unwrap();
+        std::fs::write(&fresh, serde_json::to_string_pretty(&config).unwrap()).unwrap();
         std::fs::rename(fresh, self.path("callgate.jsonc")).unwrap();
     }
 

@@ -88,15 +88,6 @@ fn a_config_that_is_no_file_holds_up_neither_a_later_one_nor_the_end() {
 }
 
 #[test]
-fn a_policy_that_is_not_enforced_yet_is_refused() {
-    let home = Home::new();
-    home.configure(&json!({ "mcpServers": {}, "policy": { "default": "ask" } }));
-    let (code, _, err) = home.run(&["serve"]);
-    assert_eq!(code, 2);
-    assert!(err.contains("not enforced yet"), "{err}");
-}
-
-#[test]
 fn a_database_of_a_later_version_is_refused_and_left_alone() {
     let home = Home::with(json!({}));
     let mut hub = home.serve();

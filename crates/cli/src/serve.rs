@@ -166,7 +166,7 @@ async fn relay(
         },
         move |settlement| drop(settle.send(settlement)),
     )?;
-    let Opening { ledger, flight, committer, thread, kept, .. } = opening;
+    let Opening { ledger, flight, committer, thread, kept, vault, .. } = opening;
     let parts = Parts::new(
         launcher.clone(),
         server_logs.clone(),
@@ -200,7 +200,7 @@ async fn relay(
 
     let (operations, operated) = mpsc::channel(OPERATIONS);
     let (events, _) = broadcast::channel(EVENTS);
-    let audit = Audit::new(ledger, flight, committer.clone());
+    let audit = Audit::new(ledger, flight, committer.clone(), vault);
     let relay = Relay::start(Boot {
         audit: Rc::clone(&audit),
         kept,
@@ -244,7 +244,9 @@ async fn relay(
 
     // Agents are answered already. Others are told when all doors are open and the log has begun.
     let opened = async {
-        for call in &settled.await.map_err(|_| StoreFault::Thread("it panicked"))??.recovered {
+        let recovered = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??.recovered;
+        relay.settled(&recovered);
+        for call in &recovered {
             tracing::warn!(call = %call.call, fate = fate(call.fate), server = %call.server, item = %call.item, "a call was open when the last run ended");
         }
         desk_opened.await.map_err(io::Error::other).flatten().map_err(failed(closed))?;

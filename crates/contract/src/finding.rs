@@ -1,12 +1,11 @@
 //! What a person should look at twice in names and definitions: hidden characters, mixed scripts, names that look
 //! alike. Only tells; what follows from a finding is decided elsewhere.
 
-use crate::tree::{Kind, TextFault, Tree, Value, push_segment};
+use crate::scan::Talk;
+use crate::tree::TextFault;
 use crate::visible::{self, Hidden};
+use rustc_hash::FxHashMap;
 use unicode_security::{MixedScript, skeleton};
-
-/// Most findings of one definition.
-const MAX_FINDINGS: usize = 100;
 
 /// One thing to look at twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +28,15 @@ pub enum FindingKind {
     },
     /// Letters of several scripts in one name (UTS 39).
     MixedScripts,
+    /// Speaks to a model instead of describing a tool.
+    Talk {
+        /// What it says.
+        talk: Talk,
+        /// Where it says so, with everything hidden made visible.
+        quote: String,
+    },
+    /// A structure that says something else than the JSON text beside it.
+    Differs,
     /// No text that everybody reads in the same way.
     Unreadable(TextFault),
     /// Looks like another server's key: the same letters in another case, or letters that are drawn alike.
@@ -43,24 +51,16 @@ impl Finding {
             FindingKind::Hidden { kind, count: 1 } => format!("{place} has a {}", kind.as_str()),
             FindingKind::Hidden { kind, count } => format!("{place} has {count} hidden characters: {}", kind.as_str()),
             FindingKind::MixedScripts => format!("{place} mixes letters of several scripts: {}", spelled(&self.place)),
+            FindingKind::Talk { talk, quote } => format!("{place} {}: “{quote}”", talk.as_str()),
+            FindingKind::Differs => format!("{place} says something else than the JSON text beside it"),
             FindingKind::Unreadable(fault) => format!("it can't be read: {fault}"),
             FindingKind::LooksLike(other) => {
                 let other = visible::escape(other);
-                format!("{place} looks like {other}, but is spelled {}", spelled(&self.place))
+                let name = self.place.rsplit(": ").next().unwrap_or_default();
+                format!("{place} looks like {other}, but is spelled {}", spelled(name))
             }
         }
     }
-}
-
-/// Hidden text anywhere in a definition, keys included.
-///
-/// # Errors
-/// Where the text is not unambiguous JSON.
-pub fn hidden_text(definition: &[u8]) -> Result<Vec<Finding>, TextFault> {
-    let tree = Tree::read(definition)?;
-    let mut findings = Vec::new();
-    walk(tree.root(), &mut String::new(), &mut findings);
-    Ok(findings)
 }
 
 /// Server keys with letters of several scripts, and keys that look alike. In the order of the keys.
@@ -82,48 +82,54 @@ pub fn server_keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> Vec<Finding> 
     findings
 }
 
-/// As deep as a text may be nested, which is bounded.
-fn walk(value: Value<'_>, path: &mut String, findings: &mut Vec<Finding>) {
-    let length = path.len();
-    match value.kind() {
-        Kind::String => add(&value.string().unwrap_or_default(), path, findings),
-        Kind::Array => {
-            for (place, element) in value.elements().enumerate() {
-                push_segment(path, &place.to_string());
-                walk(element, path, findings);
-                path.truncate(length);
-            }
+/// Tools whose names look like a tool of another server and are spelled otherwise: letters that are drawn alike, or in
+/// another case. Given as server key and the server's own name for the tool; a server's own tools may be alike.
+pub fn look_alikes<'n>(tools: impl IntoIterator<Item = (&'n str, &'n str)>) -> Vec<Finding> {
+    let mut known: FxHashMap<String, Vec<(&str, &str)>> = FxHashMap::default();
+    let mut findings = Vec::new();
+    for (server, name) in tools {
+        let alike = known.entry(skeleton(&name.to_lowercase()).collect()).or_default();
+        let other = alike.iter().rev().find(|(owner, other)| *owner != server && *other != name);
+        if let Some((owner, other)) = other {
+            let kind = FindingKind::LooksLike(format!("{owner}: {other}"));
+            findings.push(Finding { place: format!("{server}: {name}"), kind });
         }
-        Kind::Object => {
-            for (key, value) in value.members() {
-                let key = key.string().unwrap_or_default();
-                push_segment(path, &key);
-                add(&key, path, findings);
-                walk(value, path, findings);
-                path.truncate(length);
-            }
-        }
-        Kind::Null | Kind::True | Kind::False | Kind::Number => {}
+        alike.push((server, name));
     }
+    findings
 }
 
-fn add(text: &str, path: &str, findings: &mut Vec<Finding>) {
-    for (kind, count) in hidden_kinds(text) {
-        if findings.len() < MAX_FINDINGS {
-            findings.push(Finding { place: path.to_owned(), kind: FindingKind::Hidden { kind, count } });
-        }
-    }
-}
-
-fn hidden_kinds(text: &str) -> Vec<(Hidden, usize)> {
+pub(crate) fn hidden_kinds(text: &str) -> Vec<(Hidden, usize)> {
     let mut kinds: Vec<(Hidden, usize)> = Vec::new();
-    for (_, kind) in visible::hidden(text) {
+    for (at, c, kind) in visible::hidden_at(text) {
+        if is_needed(text, at, c) {
+            continue;
+        }
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, count)) => *count += 1,
             None => kinds.push((kind, 1)),
         }
     }
     kinds
+}
+
+/// Whether a script needs the character where it stands: joiners between letters of Indic and Arabic scripts, direction
+/// marks beside letters that are written from right to left.
+fn is_needed(text: &str, at: usize, c: char) -> bool {
+    let before = text[..at].chars().next_back().unwrap_or(' ');
+    let after = text[at + c.len_utf8()..].chars().next().unwrap_or(' ');
+    let joins = |c: char| matches!(c, '\u{600}'..='\u{DFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{FB50}'..='\u{FDFF}');
+    let is_right_to_left =
+        |c: char| matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}');
+    match c {
+        '\u{200C}' | '\u{200D}' => joins(before) && joins(after),
+        '\u{200E}' | '\u{200F}' | '\u{61C}' => {
+            // Not far from it: brackets and foreign names may stand between.
+            let near = |mut side: Box<dyn Iterator<Item = char> + '_>| side.by_ref().take(16).any(is_right_to_left);
+            near(Box::new(text[..at].chars().rev())) || near(Box::new(text[at + c.len_utf8()..].chars()))
+        }
+        _ => false,
+    }
 }
 
 /// A name with its foreign letters as code points.

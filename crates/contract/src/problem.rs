@@ -44,6 +44,13 @@ impl Problem {
         Problem::new("", problem)
     }
 
+    /// The problem in one line for a person.
+    pub fn sentence(&self) -> String {
+        match self.path.as_str() {
+            "" => format!("the arguments: {}", self.problem),
+            path => format!("{path}: {}", self.problem),
+        }
+    }
     fn expecting(mut self, expected: impl Into<String>) -> Problem {
         self.expected = Some(short(expected.into()));
         self

@@ -76,11 +76,16 @@ pub fn escape_bytes(bytes: &[u8]) -> Cow<'_, str> {
 
 /// The hidden characters of a text, without those that belong to an emoji; `\n`, `\r` and `\t` don't count.
 pub fn hidden(text: &str) -> impl Iterator<Item = (char, Hidden)> {
+    hidden_at(text).map(|(_, c, kind)| (c, kind))
+}
+
+/// The same, with where each stands.
+pub(crate) fn hidden_at(text: &str) -> impl Iterator<Item = (usize, char, Hidden)> {
     let plain = text.bytes().all(|byte| (0x20..0x7F).contains(&byte) || matches!(byte, b'\n' | b'\r' | b'\t'));
     let text = if plain { "" } else { text };
     text.char_indices().filter_map(|(at, c)| {
         let kind = Hidden::of(c).filter(|_| !matches!(c, '\n' | '\r' | '\t'))?;
-        (!in_emoji(text, at, c)).then_some((c, kind))
+        (!in_emoji(text, at, c)).then_some((at, c, kind))
     })
 }
 

@@ -1,9 +1,9 @@
 //! Lets connections in: only of our own user, bounded in number, each in a task that this future owns.
 
-use crate::routes::{self, Stopping};
-use crate::socket::Stream;
+use crate::routes::{self, Peer, Stopping};
+use crate::socket::{self, Stream};
 use crate::{ControlParts, Door};
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -35,7 +35,9 @@ pub async fn serve(mut door: Door, parts: ControlParts, end: impl Future<Output 
             Some(_) = connections.join_next() => {}
             stream = door.accept(), if connections.len() < MOST_CONNECTIONS => match stream {
                 Ok(Some(stream)) => {
-                    connections.spawn(connection(stream, router.clone(), stopping.clone()));
+                    let peer = Peer { pid: socket::peer(&stream) };
+                    let router = router.clone().layer(Extension(peer));
+                    connections.spawn(connection(stream, router, stopping.clone()));
                 }
                 Ok(None) => {}
                 Err(error) => {

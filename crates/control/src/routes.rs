@@ -4,7 +4,7 @@ use crate::problems::{Failure, Outcome};
 use crate::{ControlParts, events, operations};
 use axum::Router;
 use axum::body::{self, Body};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Extension, Path, Request, State};
 use axum::http::{HeaderMap, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -70,15 +70,33 @@ async fn listen(State(shared): State<Shared>) -> Response {
     events::stream(shared.parts.hub.events(), shared.stopping)
 }
 
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Its process, where the system tells.
+    pub pid: Option<u32>,
+}
+
+impl Peer {
+    /// What people read of who decided.
+    pub fn name(&self) -> String {
+        match self.pid {
+            Some(pid) => format!("command line (pid {pid})"),
+            None => "command line".to_owned(),
+        }
+    }
+}
+
 async fn operation(
     State(shared): State<Shared>,
+    Extension(peer): Extension<Peer>,
     Path(name): Path<String>,
     headers: HeaderMap,
     body: Body,
 ) -> Outcome<Response> {
     let name = Name::parse(&name).ok_or_else(|| Failure::new("unknown_operation", "there is no such operation"))?;
     let body = read(&headers, body).await?;
-    let answer = operations::run(name, body, shared);
+    let answer = operations::run(name, body, shared, &peer);
     match tokio::time::timeout(name.limit(), answer).await {
         Ok(answer) => answer,
         Err(_) => {

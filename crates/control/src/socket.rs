@@ -65,6 +65,11 @@ fn is_ours(stream: &Stream) -> bool {
     }
 }
 
+/// The process at the other end.
+pub(crate) fn peer(stream: &Stream) -> Option<u32> {
+    u32::try_from(stream.peer_cred().ok()?.pid()?).ok()
+}
+
 fn listen(path: &Path) -> io::Result<(UnixListener, u64)> {
     let listener = UnixListener::bind(path)?;
     fs::set_permissions(path, Permissions::from_mode(0o600))?;

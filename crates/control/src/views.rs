@@ -1,5 +1,7 @@
 //! The hub's views in the words of `operator`.
 
+pub mod gate;
+
 use hub::operate::{
     CallView, ClientView, Event as Happening, ReloadView, ServerDetail as DetailView, ServerView, ToolView,
 };
@@ -22,7 +24,12 @@ pub fn status(view: hub::operate::Status) -> Status {
         hosts: view.clients.into_iter().map(attached).collect(),
         audit: view.audit,
         relay: Relay { slow: view.slow.turns, longest_us: view.slow.longest_us, longest: view.slow.longest },
-        waiting: Waiting::default(),
+        waiting: Waiting {
+            approvals: view.waiting,
+            unknown: view.unknown,
+            definitions: 0,
+            paused_since_ms: view.pause.since_ms,
+        },
     }
 }
 
@@ -118,6 +125,11 @@ pub fn event(happening: Happening) -> Event {
         Happening::Catalog => Event::Catalog,
         Happening::Clients => Event::Hosts,
         Happening::Config(view) => Event::Config(change(view)),
+        Happening::Approvals { waiting } => Event::Approvals { waiting },
+        Happening::Decision(decided) => Event::Decision(gate::decision(decided)),
+        Happening::Calls { unknown } => Event::Calls { unknown },
+        Happening::Held { server, entries } => Event::CatalogHeld { server, entries },
+        Happening::Paused(pause) => Event::Paused { since_ms: pause.since_ms },
     }
 }
 

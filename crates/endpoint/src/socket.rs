@@ -72,9 +72,10 @@ async fn client(stream: Stream, agents: AgentHandle) {
 /// Talks with one client until it ends.
 async fn converse(stream: Stream, agents: AgentHandle) -> io::Result<()> {
     let (first, offer) = lend::first(&stream).await?;
+    let peer = system::peer(&stream);
     let (mut source, dest) = system::both(stream);
     let out = Outbox::new(dest, OUT_BOUND);
-    let conn = Conn::new(agents, Rc::clone(&out));
+    let conn = Conn::new(agents, Rc::clone(&out), peer);
     let mut buf = LineBuf::new(MAX_MESSAGE);
     buf.spare(first.len()).extend_from_slice(&first);
     conn.offer(offer);

@@ -2,6 +2,7 @@
 
 use crate::ask;
 use crate::core::Core;
+use crate::gate::case::Case;
 use crate::road::Run;
 use bytes::Bytes;
 use frame::{Ask, Level, Reply};
@@ -31,6 +32,10 @@ pub struct Identity {
     pub unverified: bool,
     /// `stdio`, `socket`, `http` or `operator`.
     pub transport: &'static str,
+    /// What *this session* means for it: one adapter, over reconnects and restarts of the hub, or one token.
+    pub session: Rc<str>,
+    /// The process that speaks for it, where the door can tell.
+    pub process: Option<u32>,
 }
 
 /// Something that a client may want to be told although it has not asked just now.
@@ -105,13 +110,21 @@ impl AgentHandle {
             notices,
             identity,
             level: Cell::new(None),
-            runs: RefCell::default(),
+            running: RefCell::default(),
             next: Cell::new(0),
             since: SystemTime::now(),
         });
         self.core.seat_taken(&seat);
         Ok(Seat { seat })
     }
+}
+
+/// What a client waits for.
+enum Running {
+    /// Its own exchange.
+    Run(Rc<Run>),
+    /// A call with a record, perhaps together with others.
+    Case(Rc<Case>),
 }
 
 /// A client's place, as the hub sees it.
@@ -126,7 +139,7 @@ pub struct SeatCore {
     pub(crate) marks: Cell<Option<[u64; 4]>>,
     pub(crate) level: Cell<Option<Level>>,
     pub(crate) since: SystemTime,
-    runs: RefCell<FxHashMap<u64, Rc<Run>>>,
+    running: RefCell<FxHashMap<u64, Running>>,
     next: Cell<u64>,
 }
 
@@ -135,10 +148,22 @@ impl SeatCore {
         self.next.replace(self.next.get() + 1)
     }
     pub(crate) fn enter(&self, ticket: u64, run: &Rc<Run>) {
-        self.runs.borrow_mut().insert(ticket, Rc::clone(run));
+        self.running.borrow_mut().insert(ticket, Running::Run(Rc::clone(run)));
+    }
+    pub(crate) fn enter_case(&self, ticket: u64, case: &Rc<Case>) {
+        self.running.borrow_mut().insert(ticket, Running::Case(Rc::clone(case)));
     }
     pub(crate) fn leave(&self, ticket: u64) {
-        self.runs.borrow_mut().remove(&ticket);
+        self.running.borrow_mut().remove(&ticket);
+    }
+    fn cancel(&self, ticket: u64) {
+        let running = self.running.borrow_mut().remove(&ticket);
+        match running {
+            Some(Running::Run(run)) => run.cancel(),
+            // The record stays as it is: the same client's identical call finds it (rules.md 19).
+            Some(Running::Case(case)) => case.detach(self, ticket),
+            None => {}
+        }
     }
     /// Exchanges made so far.
     pub(crate) fn calls(&self) -> u64 {
@@ -183,9 +208,9 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let runs: Vec<Rc<Run>> = self.seat.runs.borrow_mut().drain().map(|(_, run)| run).collect();
-        for run in runs {
-            run.cancel();
+        let tickets: Vec<u64> = self.seat.running.borrow().keys().copied().collect();
+        for ticket in tickets {
+            self.seat.cancel(ticket);
         }
         self.seat.core.seat_left();
     }
@@ -200,10 +225,8 @@ pub struct Ticket {
 impl Ticket {
     /// The client has lost interest: its reply is dropped without `done`, the server is told. Does nothing after the end.
     pub fn cancel(&self) {
-        let Some(seat) = self.seat.upgrade() else { return };
-        let run = seat.runs.borrow().get(&self.ticket).cloned();
-        if let Some(run) = run {
-            run.cancel();
+        if let Some(seat) = self.seat.upgrade() {
+            seat.cancel(self.ticket);
         }
     }
 }

@@ -4,6 +4,9 @@
 use crate::agent::{SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::{ListKind, ToolEntry};
+use crate::gate::case::Case;
+use crate::gate::pages::Pages;
+use crate::gate::{self, meet::Request};
 use crate::record::{About, Record};
 use crate::road::{self, Plan};
 use bytes::Bytes;
@@ -13,14 +16,17 @@ use contract::outcome::{Code, Output, Refusal};
 use contract::schema::Compiled;
 use frame::object::{self, Edit};
 use frame::{Answer, Ask, Reply};
-use policy::Effect;
+use policy::{Effect, Target, Verdict};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use upstream::task;
 
 /// How long the first list waits for servers that have never been listed and have just been started.
 const FIRST_LIST: Duration = Duration::from_millis(750);
+/// How long a call waits for lists that its server has said to be others.
+const CHANGE: Duration = Duration::from_secs(10);
 /// Arguments from this size on are checked on the blocking pool, in bytes.
 const LARGE: usize = 64 * 1024;
 
@@ -94,33 +100,89 @@ fn call(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, recei
     let Some(tool) = catalog.tool(&name).cloned() else {
         return unknown_tool(seat, ticket, ask, reply, name);
     };
-    let arguments = ask.params.get("arguments");
-    let call = Call { ask, reply, received, tool, arguments };
-    let compiled = match call.tool.compiled() {
-        Ok(compiled) => compiled,
-        Err(fault) => return checked(seat, ticket, call, Judged::NoSchema(fault)),
-    };
-    if call.arguments.as_ref().is_none_or(|text| text.len() < LARGE) {
-        match judge(call.arguments.as_ref(), &compiled, Effort::QUICK) {
-            Judged::Costly => {}
-            judged => return checked(seat, ticket, call, judged),
-        }
-    }
     let seat = Rc::clone(seat);
-    task::spawn("long argument check", async move {
-        let arguments = call.arguments.clone();
-        let judging = tokio::task::spawn_blocking(move || judge(arguments.as_ref(), &compiled, Effort::LONG));
-        let judged = judging.await.unwrap_or(Judged::Costly);
-        checked(&seat, ticket, call, judged);
+    if tool.backend.is_changing() {
+        return after_change(seat, ticket, ask, reply, tool);
+    }
+    gate::meet::meet(Request { seat, ticket, ask, reply, received, tool });
+}
+
+/// A server that has just said that its lists changed is not called by what they were before (threat T05).
+fn after_change(seat: Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, tool: Rc<ToolEntry>) {
+    let deadline = Instant::now() + CHANGE;
+    task::spawn("call after a change of lists", async move {
+        let backend = &tool.backend;
+        loop {
+            let news = backend.news.notified();
+            if !backend.is_changing() {
+                return self::ask(&seat, ticket, ask, reply);
+            }
+            if timeout_at(deadline, news).await.is_err() {
+                let message = format!(
+                    "The server `{}` has changed its tools and does not say how. Nothing was executed.",
+                    backend.key()
+                );
+                let record = record(&seat, &tool, deadline);
+                seat.core.ledger.refused(&record, Code::ServerUnavailable);
+                let refusal = Refusal::new(Code::ServerUnavailable, message).of_call(record.id());
+                return reply.done(Answer::result(refusal.tool_result(tool.output())));
+            }
+        }
     });
 }
 
-struct Call {
-    ask: Ask,
-    reply: Box<dyn Reply>,
-    received: Instant,
-    tool: Rc<ToolEntry>,
-    arguments: Option<Bytes>,
+/// A call of a tool on its way to be judged.
+pub(crate) struct Pending {
+    pub seat: Rc<SeatCore>,
+    pub ticket: u64,
+    pub ask: Ask,
+    pub tool: Rc<ToolEntry>,
+    pub received: Instant,
+    /// As they are to be checked; None where there were none.
+    pub arguments: Option<Bytes>,
+    pub to: To,
+}
+
+/// Who gets the answer.
+pub(crate) enum To {
+    /// The one who asked.
+    Reply(Box<dyn Reply>),
+    /// All who wait for a call record.
+    Case(Rc<Case>),
+}
+
+impl To {
+    fn done(self, answer: Answer) {
+        match self {
+            To::Reply(reply) => reply.done(answer),
+            To::Case(case) => case.answer(&answer),
+        }
+    }
+}
+
+/// Checks the arguments against the tool's schema, then goes on to be permitted.
+pub(crate) fn check(call: Pending) {
+    let compiled = match call.tool.compiled() {
+        Ok(compiled) => compiled,
+        Err(fault) => return checked(call, Judged::NoSchema(fault)),
+    };
+    let approved = match call.tool.approved().transpose() {
+        Ok(approved) => approved,
+        Err(fault) => return checked(call, Judged::NoSchema(fault)),
+    };
+    let schemas = (compiled, approved);
+    if call.arguments.as_ref().is_none_or(|text| text.len() < LARGE) {
+        match judge(call.arguments.as_ref(), &schemas, Effort::QUICK) {
+            Judged::Costly => {}
+            judged => return checked(call, judged),
+        }
+    }
+    task::spawn("long argument check", async move {
+        let arguments = call.arguments.clone();
+        let judging = tokio::task::spawn_blocking(move || judge(arguments.as_ref(), &schemas, Effort::LONG));
+        let judged = judging.await.unwrap_or(Judged::Costly);
+        checked(call, judged);
+    });
 }
 
 /// What the check of arguments came to.
@@ -132,12 +194,18 @@ enum Judged {
     NoSchema(String),
 }
 
-fn judge(raw: Option<&Bytes>, compiled: &Compiled, effort: Effort) -> Judged {
+/// Against the schema as it is now and, where that has changed, against the one that was approved (rules.md 15).
+fn judge(raw: Option<&Bytes>, schemas: &(Arc<Compiled>, Option<Arc<Compiled>>), effort: Effort) -> Judged {
+    let (compiled, approved) = schemas;
     let mut arguments = match Arguments::read(raw.map(|raw| &raw[..])) {
         Ok(arguments) => arguments,
         Err(unfit) => return Judged::Unfit(unfit.into_problems()),
     };
-    match arguments.check(compiled, effort) {
+    let both = |arguments: &mut Arguments<'_>| {
+        arguments.check(compiled, effort)?;
+        approved.as_ref().map_or(Ok(()), |approved| arguments.check(approved, effort))
+    };
+    match both(&mut arguments) {
         Ok(()) => {
             let text = arguments.text();
             let is_same = raw.is_some_and(|raw| raw[..] == *text.as_bytes());
@@ -148,29 +216,12 @@ fn judge(raw: Option<&Bytes>, compiled: &Compiled, effort: Effort) -> Judged {
     }
 }
 
-fn checked(seat: &Rc<SeatCore>, ticket: u64, call: Call, judged: Judged) {
-    let Call { ask, reply, received, tool, arguments } = call;
-    let about = About {
-        item: Some(tool.subject(&seat.core.ledger)),
-        method: store::Method::ToolCall,
-        effect: tool.read.effect,
-    };
-    let mut record = Record::begin(seat, &tool.backend, about, received);
+fn checked(call: Pending, judged: Judged) {
     let (code, message, problems) = match judged {
         Judged::Fit(repaired) => {
-            let received = || arguments.unwrap_or_else(|| Bytes::from_static(b"{}"));
+            let received = || call.arguments.clone().unwrap_or_else(|| Bytes::from_static(b"{}"));
             let arguments = repaired.unwrap_or_else(received);
-            let name = object::quote(&tool.read.tool.name);
-            let params = ask.params.with([("name", name.as_bytes()), ("arguments", &arguments[..])]);
-            record.arguments(arguments);
-            let plan = Plan {
-                backend: Rc::clone(&tool.backend),
-                effect: tool.read.effect,
-                lane: tool.lane.clone(),
-                tool: Some(tool),
-                params,
-            };
-            return road::set_out(seat, ticket, ask, plan, record, reply);
+            return gate::road::permit(call, arguments);
         }
         Judged::Unfit(problems) => {
             (Code::InvalidArguments, "The arguments do not match the tool's schema.".to_owned(), problems)
@@ -180,10 +231,31 @@ fn checked(seat: &Rc<SeatCore>, ticket: u64, call: Call, judged: Judged) {
             (Code::Quarantined, format!("The tool's input schema cannot be used: {fault}."), Vec::new())
         }
     };
-    seat.core.ledger.refused(&record, code);
     let message = format!("{message} Nothing was executed.");
-    let refusal = Refusal::new(code, message.trim_start()).of_call(record.id()).with_details(problems);
-    reply.done(Answer::result(refusal.tool_result(tool.output())));
+    refuse(call, Refusal::new(code, message.trim_start()).with_details(problems));
+}
+
+/// Ends a call that is not sent. A key that it had reserved is free again.
+pub(crate) fn refuse(call: Pending, refusal: Refusal) {
+    let Pending { seat, tool, received, to, .. } = call;
+    let output = tool.output();
+    let record = record(&seat, &tool, received);
+    let record = match &to {
+        To::Reply(_) => record,
+        To::Case(case) => record.of_case(&case.row()),
+    };
+    seat.core.ledger.refused(&record, refusal.error);
+    if let To::Case(case) = &to {
+        gate::settle::refused(&seat.core, case);
+    }
+    to.done(Answer::result(refusal.of_call(record.id()).tool_result(output)));
+}
+
+/// Begins the record of a call of a tool.
+pub(crate) fn record(seat: &SeatCore, tool: &ToolEntry, received: Instant) -> Record {
+    let item = Some(tool.subject(&seat.core.ledger));
+    let about = About { item, method: store::Method::ToolCall, effect: tool.read.effect };
+    Record::begin(seat, &tool.backend, about, received)
 }
 
 /// A name that is in no list: perhaps its server has not been listed yet, is disabled, or cannot run.
@@ -237,17 +309,26 @@ fn prompt(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, rec
         return reply.done(Answer::error(-32602, "there is no such prompt"));
     };
     let params = ask.params.with([("name", object::quote(&entry.read.own).as_bytes())]);
-    forward(seat, ticket, ask, reply, received, &entry.backend, params, store::Method::PromptGet);
+    let about = Other { target: Target::Prompt, name: &entry.read.exposed, own: &entry.read.own };
+    forward(seat, ticket, ask, reply, received, &entry.backend, params, about);
 }
 
 fn resource(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
     let uri = ask.params.string("uri");
+    if let Some(uri) = uri.as_deref().filter(|uri| Pages::is_own(uri)) {
+        return reply.done(match seat.core.gate.pages.read(uri, &seat.identity.name) {
+            Some(page) => Answer::result(page),
+            None => Answer::error(-32002, "there is no such resource, or its time is over"),
+        });
+    }
     let catalog = seat.core.catalog(&seat.view);
     let Some(backend) = uri.as_deref().and_then(|uri| owner(seat, catalog.owner_of(uri))) else {
         return reply.done(Answer::error(-32002, "there is no such resource"));
     };
     let params = ask.params.text().clone();
-    forward(seat, ticket, ask, reply, received, &backend, params, store::Method::ResourceRead);
+    let name = uri.unwrap_or_default();
+    let about = Other { target: Target::Resource, name: &name, own: &name };
+    forward(seat, ticket, ask, reply, received, &backend, params, about);
 }
 
 /// In a server view everything belongs to that server.
@@ -266,14 +347,44 @@ fn completion(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>,
     if let Some(entry) = name.and_then(text).and_then(|name| catalog.prompt(&name).cloned()) {
         let inner = Edit::new().set("name", object::quote(&entry.read.own)).apply(&reference).join();
         let params = ask.params.with([("ref", &inner[..])]);
-        return forward(seat, ticket, ask, reply, received, &entry.backend, params, store::Method::Complete);
+        return complete(seat, ticket, ask, reply, received, &entry.backend, params);
     }
     let backend = uri.and_then(text).and_then(|uri| owner(seat, catalog.owner_of_reference(&uri)));
     let Some(backend) = backend else {
         return reply.done(Answer::error(-32602, "there is no such prompt or resource to complete for"));
     };
     let params = ask.params.text().clone();
-    forward(seat, ticket, ask, reply, received, &backend, params, store::Method::Complete);
+    complete(seat, ticket, ask, reply, received, &backend, params);
+}
+
+/// What is asked for that is no tool.
+struct Other<'a> {
+    target: Target,
+    /// Name in the aggregate, URI or method: what rules match.
+    name: &'a str,
+    /// The server's own name of it.
+    own: &'a str,
+}
+
+/// Completions are free: no rule names them.
+fn complete(
+    seat: &Rc<SeatCore>,
+    ticket: u64,
+    ask: Ask,
+    reply: Box<dyn Reply>,
+    received: Instant,
+    backend: &Rc<Backend>,
+    params: Bytes,
+) {
+    let about = About { item: None, method: store::Method::Complete, effect: Effect::Read };
+    let record = Record::begin(seat, backend, about, received);
+    let judgement = seat.core.gate.free();
+    let request = gate::road::request_of(seat, backend, &ask.method, (&ask.method, Effect::Read), params);
+    let plan = Plan { backend: Rc::clone(backend), tool: None, effect: Effect::Read, lane: None };
+    match policy::decide(request, &judgement) {
+        Verdict::Allow(permit) => road::set_out(seat, ticket, ask, plan, permit, record, To::Reply(reply)),
+        Verdict::Ask(_) | Verdict::Deny(_) => road::denied(&seat.core, &ask.method, record, reply, &judgement),
+    }
 }
 
 #[allow(clippy::too_many_arguments, reason = "one exchange and where it goes; a struct for it would be used once")]
@@ -285,12 +396,22 @@ fn forward(
     received: Instant,
     backend: &Rc<Backend>,
     params: Bytes,
-    method: store::Method,
+    of: Other<'_>,
 ) {
-    let about = About { item: None, method, effect: Effect::Read };
-    let record = Record::begin(seat, backend, about, received);
-    let plan = Plan { backend: Rc::clone(backend), tool: None, effect: Effect::Read, lane: None, params };
-    road::set_out(seat, ticket, ask, plan, record, reply);
+    let (method, effect) = match of.target {
+        Target::Prompt => (store::Method::PromptGet, Effect::Read),
+        Target::Resource => (store::Method::ResourceRead, Effect::Read),
+        Target::Method | Target::Tool => (store::Method::Other, Effect::Write),
+    };
+    let record = Record::begin(seat, backend, About { item: None, method, effect }, received);
+    let judgement = gate::road::judge_other(seat, backend, of.target, of.name, of.own, effect);
+    let request = gate::road::request_of(seat, backend, &ask.method, (of.own, effect), params);
+    let lane = effect.is_serial().then(|| backend.lane_of(&ask.method));
+    let plan = Plan { backend: Rc::clone(backend), tool: None, effect, lane };
+    match policy::decide(request, &judgement) {
+        Verdict::Allow(permit) => road::set_out(seat, ticket, ask, plan, permit, record, To::Reply(reply)),
+        Verdict::Ask(_) | Verdict::Deny(_) => road::denied(&seat.core, &ask.method, record, reply, &judgement),
+    }
 }
 
 /// A method that the hub does not know: only a view of one server has somebody to ask, and as it may do anything it
@@ -303,12 +424,9 @@ fn other(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, rece
     let Some(backend) = backend.filter(|_| !is_protocol(&ask.method)) else {
         return reply.done(Answer::error(-32601, "the hub does not offer this method"));
     };
-    let about = About { item: None, method: store::Method::Other, effect: Effect::Write };
-    let record = Record::begin(seat, &backend, about, received);
-    let lane = Some(backend.lane_of(&ask.method));
-    let params = ask.params.text().clone();
-    let plan = Plan { backend, tool: None, effect: Effect::Write, lane, params };
-    road::set_out(seat, ticket, ask, plan, record, reply);
+    let (params, name) = (ask.params.text().clone(), Rc::clone(&ask.method));
+    let about = Other { target: Target::Method, name: &name, own: &name };
+    forward(seat, ticket, ask, reply, received, &backend, params, about);
 }
 
 /// Methods of the protocol that need more than passing on; not offered yet.

@@ -11,15 +11,17 @@ pub use pages::{BadCursor, Pages};
 
 use crate::agent::View;
 use crate::backend::Backend;
+use crate::gate::pins::Review;
 use crate::record::Audit;
 use bytes::Bytes;
 use contract::outcome::Output;
 use contract::schema::Compiled;
 use frame::Era;
 use globset::GlobSet;
+use policy::{Hints, Judgement, Profile, Rulebook, Standing, Target};
 use read::{ReadEntry, ReadTool};
 use rustc_hash::FxHashMap;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use store::Subject;
@@ -35,7 +37,17 @@ pub struct ToolEntry {
     /// Its name in the aggregate and its own, as views keep them.
     names: [Rc<str>; 2],
     compiled: OnceCell<Result<Arc<Compiled>, String>>,
+    /// The compiled output schema; None where there is none that can be used.
+    output: OnceCell<Option<Arc<Compiled>>>,
     subject: OnceCell<Subject>,
+    /// How it stands against what was approved: as it was read, or as it was used or approved since.
+    review: RefCell<Review>,
+    /// The input schema that was approved, where the present one is another.
+    approved: OnceCell<Option<Result<Arc<Compiled>, String>>>,
+    /// How the rules see it, with their age.
+    standing: RefCell<Option<(u64, Rc<Standing>)>>,
+    /// Rows of the audit that say the same of why it was let through.
+    verdict: RefCell<Option<(String, Subject)>>,
 }
 
 impl ToolEntry {
@@ -43,7 +55,20 @@ impl ToolEntry {
     pub fn new(backend: Rc<Backend>, read: ReadTool) -> ToolEntry {
         let lane = read.effect.is_serial().then(|| backend.lane_of(&read.tool.name));
         let names = [read.exposed.as_str().into(), (*read.tool.name).into()];
-        ToolEntry { backend, read, lane, names, compiled: OnceCell::new(), subject: OnceCell::new() }
+        let review = RefCell::new(read.review.clone());
+        ToolEntry {
+            review,
+            approved: OnceCell::new(),
+            backend,
+            read,
+            lane,
+            names,
+            compiled: OnceCell::new(),
+            output: OnceCell::new(),
+            subject: OnceCell::new(),
+            standing: RefCell::default(),
+            verdict: RefCell::default(),
+        }
     }
     /// The compiled input schema, or why it cannot be used; compiled at the first call.
     pub fn compiled(&self) -> Result<Arc<Compiled>, String> {
@@ -51,6 +76,78 @@ impl ToolEntry {
         self.compiled
             .get_or_init(|| Compiled::compile(schema()).map(Arc::new).map_err(|fault| fault.to_string()))
             .clone()
+    }
+    /// The compiled output schema. One that cannot be used costs only this check.
+    pub(crate) fn output_compiled(&self) -> Option<Arc<Compiled>> {
+        let compile = || {
+            let schema = &self.read.raw[self.read.tool.output_schema.clone()?];
+            Compiled::compile(schema).ok().map(Arc::new)
+        };
+        self.output.get_or_init(compile).clone()
+    }
+    /// How it stands against what was approved.
+    pub(crate) fn review(&self) -> Review {
+        self.review.borrow().clone()
+    }
+    pub(crate) fn set_review(&self, review: Review) {
+        *self.review.borrow_mut() = review;
+    }
+    /// The compiled input schema that was approved, where the present one is another: a call has to fit both.
+    pub(crate) fn approved(&self) -> Option<Result<Arc<Compiled>, String>> {
+        if !matches!(*self.review.borrow(), Review::Calm(_)) {
+            return None;
+        }
+        let compile = || {
+            let review = self.review.borrow();
+            let text = review.shown()?;
+            let schema = contract::Tool::read(text).map(|tool| tool.input_schema);
+            Some(match schema {
+                Ok(place) => Compiled::compile(&text[place]).map(Arc::new).map_err(|fault| fault.to_string()),
+                Err(fault) => Err(fault.to_string()),
+            })
+        };
+        self.approved.get_or_init(compile).clone()
+    }
+    /// Its own name.
+    pub(crate) fn own_name(&self) -> &Rc<str> {
+        &self.names[1]
+    }
+    /// How these rules see it; `age` tells them from earlier ones.
+    pub(crate) fn standing(&self, rules: &Rulebook, age: u64) -> Rc<Standing> {
+        if let Some((_, standing)) = self.standing.borrow().as_ref().filter(|(of, _)| *of == age) {
+            return Rc::clone(standing);
+        }
+        let standing = Rc::new(rules.standing(&self.profile()));
+        *self.standing.borrow_mut() = Some((age, Rc::clone(&standing)));
+        standing
+    }
+    /// What rules may know of it before any call.
+    pub(crate) fn profile(&self) -> Profile<'_> {
+        let read = &self.read;
+        Profile {
+            target: Target::Tool,
+            name: &read.exposed,
+            own: &read.tool.name,
+            server: self.backend.key(),
+            effect: read.effect,
+            hints: Hints { read_only: read.tool.hints.read_only, destructive: read.tool.hints.destructive },
+            tag: self.backend.rules().effects.get(&*read.tool.name).copied(),
+            flagged: matches!(*self.review.borrow(), Review::Flagged(_)),
+            partly_checked: self.compiled().is_ok_and(|compiled| !compiled.skipped_patterns().is_empty()),
+            takes_url: read.tool.takes_url,
+            arguments: &read.tool.parameters,
+            annotations: read.tool.annotations.clone().map_or(&[], |range| &read.raw[range]),
+        }
+    }
+    /// What its audit rows say of why it was let through.
+    pub(crate) fn verdict(&self, audit: &Audit, judgement: &Judgement) -> Subject {
+        let sentence = judgement.sentence();
+        if let Some((_, subject)) = self.verdict.borrow().as_ref().filter(|(said, _)| *said == sentence) {
+            return subject.clone();
+        }
+        let subject = audit.detail(judgement.rule().map(|rule| &**rule), &sentence);
+        *self.verdict.borrow_mut() = Some((sentence, subject.clone()));
+        subject
     }
     /// What refusals of it may carry.
     pub(crate) fn output(&self) -> Output {
@@ -111,6 +208,12 @@ impl ListKind {
     }
 }
 
+/// What the rules hide from everybody.
+pub trait Hides {
+    /// Whether no call of this tool is ever allowed: it is not listed, and unknown to whoever names it.
+    fn hides(&self, tool: &ToolEntry) -> bool;
+}
+
 /// One view of everything.
 pub struct Catalog {
     own_names: bool,
@@ -127,7 +230,7 @@ pub struct Catalog {
 
 impl Catalog {
     /// Builds a view over shelves in config order. `only`: the tools and prompts a profile selects.
-    pub fn build(view: &View, shelves: &[Rc<Shelf>], only: Option<&GlobSet>) -> Catalog {
+    pub fn build(view: &View, shelves: &[Rc<Shelf>], only: Option<&GlobSet>, rules: &dyn Hides) -> Catalog {
         let own_names = matches!(view, View::Server(_));
         let mut catalog = Catalog {
             own_names,
@@ -148,15 +251,16 @@ impl Catalog {
         let [tools, prompts, resources, templates] = &mut lists;
         let shown = |name: &str| only.is_none_or(|globs| globs.is_match(name));
         for shelf in shelves {
-            for tool in shelf.tools.iter().filter(|tool| shown(&tool.read.exposed)) {
+            for tool in shelf.tools.iter().filter(|tool| shown(&tool.read.exposed) && !rules.hides(tool)) {
                 catalog.add_tool(tool, tools);
             }
-            for prompt in shelf.prompts.iter().filter(|prompt| shown(&prompt.read.exposed)) {
+            let clean = |entry: &&Rc<Entry>| !entry.read.review.is_withheld();
+            for prompt in shelf.prompts.iter().filter(clean).filter(|prompt| shown(&prompt.read.exposed)) {
                 let name = if own_names { &prompt.read.own } else { &prompt.read.exposed };
                 prompts.push(catalog.text(&prompt.read));
                 catalog.prompts.insert(name.as_str().into(), Rc::clone(prompt));
             }
-            for resource in &shelf.resources {
+            for resource in shelf.resources.iter().filter(clean) {
                 let uri: Rc<str> = resource.read.own.as_str().into();
                 if let Some(first) = catalog.resources.get(&uri) {
                     let (first, second) = (first.backend.key(), resource.backend.key());
@@ -166,7 +270,7 @@ impl Catalog {
                 resources.push(catalog.text(&resource.read));
                 catalog.resources.insert(uri, Rc::clone(resource));
             }
-            for template in &shelf.templates {
+            for template in shelf.templates.iter().filter(clean) {
                 templates.push(catalog.text(&template.read));
                 catalog.templates.push(Rc::clone(template));
             }
@@ -182,7 +286,10 @@ impl Catalog {
 
     fn add_tool(&mut self, tool: &Rc<ToolEntry>, list: &mut Vec<Bytes>) {
         let [exposed, own] = tool.names.clone();
-        list.push(if self.own_names { tool.read.in_own.clone() } else { tool.read.in_all.clone() });
+        // What is withheld is called by nobody who has not seen it before, and is told then why it is.
+        if !tool.review.borrow().is_withheld() {
+            list.push(if self.own_names { tool.read.in_own.clone() } else { tool.read.in_all.clone() });
+        }
         if self.own_names {
             self.tools.insert(own, Rc::clone(tool));
             return;

@@ -3,14 +3,17 @@
 use crate::agent::{AgentHandle, Description, Notice, SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::{Catalog, ListKind};
+use crate::gate::Gate;
 use crate::operate::Event;
 use crate::record::Audit;
 use crate::views;
 use bytes::Bytes;
 use frame::{Level, object};
 use globset::GlobSet;
+use policy::CallState;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast};
@@ -22,6 +25,7 @@ const GATHER: Duration = Duration::from_millis(20);
 /// The hub.
 pub struct Core {
     pub(crate) ledger: Rc<Audit>,
+    pub(crate) gate: Gate,
     pub(crate) events: broadcast::Sender<Event>,
     backends: RefCell<Vec<Rc<Backend>>>,
     profiles: RefCell<FxHashMap<Rc<str>, GlobSet>>,
@@ -39,6 +43,7 @@ impl Core {
     pub fn new(ledger: Rc<Audit>, events: broadcast::Sender<Event>) -> Rc<Core> {
         let core = Rc::new(Core {
             ledger,
+            gate: Gate::default(),
             events,
             backends: RefCell::default(),
             profiles: RefCell::default(),
@@ -122,7 +127,7 @@ impl Core {
             View::Profile(name) => profiles.get(name),
             View::All | View::Server(_) => None,
         };
-        let catalog = Rc::new(Catalog::build(view, &shelves, only));
+        let catalog = Rc::new(Catalog::build(view, &shelves, only, &self.gate));
         self.catalogs.borrow_mut().insert(view.clone(), Rc::clone(&catalog));
         catalog
     }
@@ -138,9 +143,35 @@ impl Core {
         let listings: Vec<_> = self
             .members(view)
             .iter()
-            .filter_map(|backend| Some((Rc::clone(backend.key()), backend.server()?.listing()?)))
+            .filter_map(|backend| {
+                Some((Rc::clone(backend.key()), backend.server()?.listing()?, backend.instructions()))
+            })
             .collect();
         views::describe(view, &listings, self.version)
+    }
+
+    /// Own names of all tools of all servers.
+    pub(crate) fn tool_names(&self) -> HashSet<Box<str>> {
+        let backends = self.backends();
+        let shelves = backends.iter().map(|backend| backend.shelf());
+        shelves
+            .flat_map(|shelf| shelf.tools.iter().map(|tool| tool.read.tool.name.clone()).collect::<Vec<_>>())
+            .collect()
+    }
+    /// Tells the person's door; without a listener there is nobody to tell.
+    pub(crate) fn happened(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    /// Tells the person's door how many calls wait for a person, and how many to be settled.
+    pub(crate) fn queue_changed(&self) {
+        self.happened(Event::Approvals { waiting: self.count_of(CallState::Waiting) });
+        self.happened(Event::Calls { unknown: self.count_of(CallState::Unknown) });
+    }
+    /// Call records that stand so.
+    pub(crate) fn count_of(&self, state: CallState) -> u32 {
+        let all = self.gate.index.all();
+        u32::try_from(all.iter().filter(|case| case.state() == state).count()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn catalog_changed(&self) {
@@ -231,11 +262,6 @@ async fn tell_changes(core: Weak<Core>) {
         tokio::time::sleep(GATHER).await;
         strong.tell();
     }
-}
-
-/// A server's instructions that are worth passing on.
-pub(crate) fn instructions(listing: &Listing) -> Option<&str> {
-    listing.instructions.as_deref().map(str::trim).filter(|text| !text.is_empty())
 }
 
 /// Whether a server declares a capability, or a flag of it.

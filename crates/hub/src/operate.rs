@@ -1,11 +1,13 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
+use crate::person::{Approved, Decided, Explained, Finding, Outcome, Pause, Question, Said, ServerReview, WaitingCall};
 use bytes::Bytes;
 use contract::Hash;
 use contract::schema::Compiled;
 use policy::Effect;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use store::CallRecord;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 /// State of one server for a person's eyes.
@@ -135,6 +137,12 @@ pub struct Status {
     pub audit: String,
     /// Turns that kept the relay for too long.
     pub slow: Slow,
+    /// Calls that wait for a person.
+    pub waiting: u32,
+    /// Calls that a person has to settle.
+    pub unknown: u32,
+    /// Whether all calls that may change something are held.
+    pub pause: Pause,
 }
 
 /// What the watchdog over the relay has seen since the hub began.
@@ -184,6 +192,17 @@ pub struct Refusal {
     pub next: Option<String>,
 }
 
+impl Refusal {
+    /// One without a next step.
+    pub fn new(code: &str, message: impl Into<String>) -> Refusal {
+        Refusal { code: code.into(), message: message.into(), next: None }
+    }
+    /// The same with a next step.
+    pub fn then(self, next: impl Into<String>) -> Refusal {
+        Refusal { next: Some(next.into()), ..self }
+    }
+}
+
 /// Something that happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -201,6 +220,27 @@ pub enum Event {
     Clients,
     /// A config was applied or refused.
     Config(ReloadView),
+    /// The queue of waiting calls changed.
+    Approvals {
+        /// Calls that wait for a person now.
+        waiting: u32,
+    },
+    /// A waiting call was decided, by a person or by time.
+    Decision(Decided),
+    /// Calls whose outcome nobody knows.
+    Calls {
+        /// Those that a person has to settle.
+        unknown: u32,
+    },
+    /// All calls that may change something are held from now on, or are no longer.
+    Paused(Pause),
+    /// Definitions of a server wait for a review, or do so no longer.
+    Held {
+        /// Its key.
+        server: String,
+        /// How many wait.
+        entries: u32,
+    },
 }
 
 /// What to do with a server.
@@ -228,6 +268,24 @@ pub enum Operation {
     Tools(Option<String>, oneshot::Sender<Vec<ToolView>>),
     /// A call by name with JSON text as arguments, through the same road as any other.
     Call(String, String, oneshot::Sender<Result<CallView, Refusal>>),
+    /// All calls that wait, or are approved and wait for their client.
+    Waiting(oneshot::Sender<Vec<WaitingCall>>),
+    /// A decision about one of them.
+    Decide(Said, oneshot::Sender<Result<Outcome, Refusal>>),
+    /// A decision that was made not long ago.
+    Decided(String, oneshot::Sender<Option<Decided>>),
+    /// All call records that live.
+    Calls(oneshot::Sender<Vec<CallRecord>>),
+    /// What became of a call with an unknown outcome, and who says so.
+    Settle(String, Finding, String, oneshot::Sender<Result<CallRecord, Refusal>>),
+    /// Hold all calls that may change something, or let them go on; and who says so.
+    Pause(bool, String, oneshot::Sender<Pause>),
+    /// Definitions that wait for a review, of one server or all.
+    Reviews(Option<String>, oneshot::Sender<Vec<ServerReview>>),
+    /// Approve what was shown: server or entry, its hash, who says so.
+    ApproveDefinition(String, Hash, String, oneshot::Sender<Result<Approved, Refusal>>),
+    /// How the rules see a call.
+    Explain(Question, oneshot::Sender<Result<Vec<Explained>, Refusal>>),
     /// Read the config file again and apply it.
     Reload(oneshot::Sender<ReloadView>),
     /// Stop the hub.
@@ -278,6 +336,46 @@ impl OperatorHandle {
     /// A call by a person.
     pub async fn call(&self, tool: &str, arguments: &str) -> Result<CallView, Refusal> {
         self.ask(|tell| Operation::Call(tool.into(), arguments.into(), tell)).await?
+    }
+    /// All calls that wait, or are approved and wait for their client; oldest first.
+    pub async fn waiting(&self) -> Result<Vec<WaitingCall>, Refusal> {
+        self.ask(Operation::Waiting).await
+    }
+    /// Decides a waiting call.
+    pub async fn decide(&self, said: Said) -> Result<Outcome, Refusal> {
+        self.ask(|tell| Operation::Decide(said, tell)).await?
+    }
+    /// A decision that was made not long ago.
+    pub async fn decided(&self, id: &str) -> Result<Option<Decided>, Refusal> {
+        self.ask(|tell| Operation::Decided(id.into(), tell)).await
+    }
+    /// All call records that live.
+    pub async fn calls(&self) -> Result<Vec<CallRecord>, Refusal> {
+        self.ask(Operation::Calls).await
+    }
+    /// Settles a call with an unknown outcome.
+    pub async fn settle(&self, id: &str, finding: Finding, by: &str) -> Result<CallRecord, Refusal> {
+        self.ask(|tell| Operation::Settle(id.into(), finding, by.into(), tell)).await?
+    }
+    /// Holds all calls that may change something.
+    pub async fn pause(&self, by: &str) -> Result<Pause, Refusal> {
+        self.ask(|tell| Operation::Pause(true, by.into(), tell)).await
+    }
+    /// Lets them go on.
+    pub async fn resume(&self, by: &str) -> Result<Pause, Refusal> {
+        self.ask(|tell| Operation::Pause(false, by.into(), tell)).await
+    }
+    /// Definitions that wait for a review, of one server or all.
+    pub async fn reviews(&self, server: Option<String>) -> Result<Vec<ServerReview>, Refusal> {
+        self.ask(|tell| Operation::Reviews(server, tell)).await
+    }
+    /// Approves what was shown: all that waits of a server, or one entry.
+    pub async fn approve_definition(&self, target: &str, hash: Hash, by: &str) -> Result<Approved, Refusal> {
+        self.ask(|tell| Operation::ApproveDefinition(target.into(), hash, by.into(), tell)).await?
+    }
+    /// How the rules see a call, or every tool.
+    pub async fn explain(&self, question: Question) -> Result<Vec<Explained>, Refusal> {
+        self.ask(|tell| Operation::Explain(question, tell)).await?
     }
     /// Reads the config file again.
     pub async fn reload(&self) -> Result<ReloadView, Refusal> {

@@ -3,12 +3,15 @@
 
 use crate::agent::SeatCore;
 use crate::backend::Backend;
+use crate::catalog::ToolEntry;
 use crate::catalog::read::ReadTool;
+use crate::gate::meet;
 use crate::road::Ending;
 use crate::views::millis;
 use bytes::Bytes;
-use contract::CallId;
 use contract::outcome::Code;
+use contract::answer::Changes;
+use contract::{CallId, Hash};
 use policy::Effect;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -16,10 +19,10 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use store::{
-    AuditState, CallNumber, Committer, Due, EraMemory, Flight, Handed, Item, Job, Kind, Ledger, Mark, Method, Outcome,
-    Snapshot, Stages, Subject, Told,
+    AuditState, CallNumber, CallRecord, Committer, Detail, Due, EraMemory, Flight, Handed, Item, Job, Kind, Ledger,
+    Mark, Method, Note, Outcome, Snapshot, Stages, Subject, Told, Vault,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 use upstream::{Listing, task};
 
@@ -46,6 +49,12 @@ pub struct Record {
     sent: Option<Instant>,
     mark: Option<Mark>,
     is_announced: bool,
+    /// What was decided and why.
+    verdict: Option<Subject>,
+    /// How long a person took.
+    held_us: u32,
+    /// What was done to its result, a JSON object.
+    looked: Option<String>,
 }
 
 impl Record {
@@ -65,7 +74,42 @@ impl Record {
             sent: None,
             mark: None,
             is_announced: false,
+            verdict: None,
+            held_us: 0,
+            looked: None,
         }
+    }
+    /// The same of a call that has a record of its own: its number, and the time that a person took.
+    pub(crate) fn of_case(mut self, row: &CallRecord) -> Record {
+        self.call = row.call;
+        let held_ms = row.decided_ms.saturating_sub(row.asked_ms);
+        self.held_us = u32::try_from(held_ms.saturating_mul(1000)).unwrap_or(u32::MAX);
+        self
+    }
+    /// What was decided and why, for its rows.
+    pub(crate) fn judged(&mut self, verdict: Option<Subject>) {
+        self.verdict = verdict;
+    }
+    /// What was done to its result.
+    pub(crate) fn looked(&mut self, changes: &Changes, broken: usize) {
+        let mut detail = format!("{{\"changed\":{}", changes.object());
+        if broken > 0 {
+            detail.push_str(&format!(",\"output_problems\":{broken}"));
+        }
+        detail.push('}');
+        self.looked = Some(detail);
+    }
+    /// Its number in the audit.
+    pub(crate) fn number(&self) -> CallNumber {
+        self.call
+    }
+    /// Whether its bytes were handed to the server.
+    pub(crate) fn was_sent(&self) -> bool {
+        self.sent.is_some()
+    }
+    /// The digest of its arguments.
+    pub(crate) fn digest(&self, tool: &ToolEntry) -> Option<Hash> {
+        meet::digest_of(self.arguments.as_ref(), tool)
     }
     /// The arguments as they will be sent; only their shape is ever stored.
     pub(crate) fn arguments(&mut self, arguments: Bytes) {
@@ -87,9 +131,10 @@ impl Record {
         entry.method = self.about.method;
         entry.effect = Some(self.about.effect);
         entry.arguments = self.arguments.as_ref();
+        entry.detail = self.verdict.as_ref().map_or(Detail::None, Detail::Known);
         entry.stages = Stages {
             checked: micros(checked.duration_since(self.received)),
-            held: 0,
+            held: self.held_us,
             queued: micros(sent.saturating_duration_since(checked)),
             ran: micros(now.saturating_duration_since(sent)),
             answered: 0,
@@ -109,6 +154,7 @@ pub struct Audit {
     ledger: RefCell<Ledger>,
     flight: RefCell<Flight>,
     committer: Committer,
+    vault: Vault,
     waiting: RefCell<FxHashMap<CallNumber, Durable>>,
     stalled: RefCell<VecDeque<Box<dyn FnOnce()>>>,
     soon: Notify,
@@ -118,12 +164,13 @@ pub struct Audit {
 
 impl Audit {
     /// Over an open store. Must be called inside a `LocalSet`.
-    pub fn new(ledger: Ledger, flight: Flight, committer: Committer) -> Rc<Audit> {
+    pub fn new(ledger: Ledger, flight: Flight, committer: Committer, vault: Vault) -> Rc<Audit> {
         let state = committer.state();
         let audit = Rc::new(Audit {
             ledger: RefCell::new(ledger),
             flight: RefCell::new(flight),
             committer,
+            vault,
             waiting: RefCell::default(),
             stalled: RefCell::default(),
             soon: Notify::new(),
@@ -186,6 +233,14 @@ impl Audit {
         self.ledger.borrow_mut().tool(&read.exposed, &read.tool.definition_hash.to_string(), &fields)
     }
 
+    /// Registers why calls were let through.
+    pub(crate) fn detail(&self, rule: Option<&str>, why: &str) -> Subject {
+        let mut detail = serde_json::Map::new();
+        detail.extend(rule.map(|rule| ("rule".to_owned(), rule.into())));
+        detail.insert("why".into(), why.into());
+        self.ledger.borrow_mut().detail(&serde_json::Value::Object(detail).to_string())
+    }
+
     /// Hands over what was collected, without waiting for the next time.
     pub(crate) fn settle(&self) {
         if self.flush() != Handed::All {
@@ -235,7 +290,11 @@ impl Audit {
     pub(crate) fn end(&self, record: &mut Record, ending: Ending, result_bytes: usize) {
         let mark = record.mark.take();
         let kind = if record.is_announced { Kind::End } else { Kind::Read };
+        let looked = record.looked.take();
         let mut entry = record.entry(kind);
+        if let Some(looked) = &looked {
+            entry.detail = Detail::Text(looked);
+        }
         entry.outcome = outcome(ending, record.sent.is_some());
         entry.result_bytes = result_bytes as u64;
         let due = match mark {
@@ -266,10 +325,127 @@ impl Audit {
         CallId::new(call.0)
     }
 
+    /// The number of a new call.
+    pub(crate) fn next_call(&self) -> CallNumber {
+        self.ledger.borrow_mut().next_call()
+    }
+
+    /// Writes that a retry was answered by what call `of` had ended with.
+    pub(crate) fn replayed(&self, record: &Record, of: CallNumber, outcome: Outcome) {
+        let detail = format!("{{\"of\":\"{}\"}}", CallId::new(of.0));
+        let mut entry = record.entry(Kind::Replayed);
+        entry.outcome = outcome;
+        entry.detail = Detail::Text(&detail);
+        let due = self.ledger.borrow_mut().push(&entry);
+        self.due(due);
+    }
+
+    /// A row about a call record.
+    pub(crate) fn case_note(&self, row: &CallRecord, kind: Kind, outcome: Outcome) -> Note {
+        let mut detail = serde_json::Map::new();
+        let mut say = |key: &str, text: &str| {
+            if !text.is_empty() {
+                detail.insert(key.into(), text.into());
+            }
+        };
+        say("state", row.state.as_str());
+        say("rule", &row.rule);
+        say("why", &row.why);
+        say("by", &row.decided_by);
+        say("scope", row.scope.map_or("", policy::Scope::as_str));
+        say("asked", &row.asked.map(|hash| hash.to_string()).unwrap_or_default());
+        say("sent", &row.sent.map(|hash| hash.to_string()).unwrap_or_default());
+        say("policy", &row.policy.map(|hash| hash.to_string()).unwrap_or_default());
+        Note {
+            kind,
+            at_ms: millis(SystemTime::now()),
+            call: row.call,
+            client: row.client.clone(),
+            server: row.server.clone(),
+            item: row.name.clone(),
+            definition: row.definition.map(|hash| hash.to_string()).unwrap_or_default(),
+            method: Method::ToolCall,
+            effect: Some(row.effect),
+            outcome,
+            detail: serde_json::Value::Object(detail).to_string(),
+        }
+    }
+
+    /// What is too large to be read at start.
+    pub(crate) fn vault(&self) -> Vault {
+        self.vault.clone()
+    }
+    /// What a call with a key ended with; None where its body is no longer kept, or cannot be read.
+    pub(crate) fn result(&self, call: CallNumber) -> impl Future<Output = Option<Bytes>> + use<> {
+        let vault = self.vault.clone();
+        let reading = tokio::task::spawn_blocking(move || vault.result(call));
+        async move {
+            match reading.await {
+                Ok(Ok(result)) => result,
+                Ok(Err(fault)) => {
+                    tracing::error!(%fault, "a result that is kept cannot be read");
+                    None
+                }
+                Err(_) => None,
+            }
+        }
+    }
+
+    /// Writes that a setting was changed, in a sentence.
+    pub(crate) fn setting(&self, which: &str, what: &str) {
+        let detail = serde_json::json!({ "change": what }).to_string();
+        let note = Note { item: which.into(), detail, ..Note::new(Kind::Setting, millis(SystemTime::now())) };
+        self.job(Job::Note(note));
+    }
+
+    /// Remembers an approval and waits for its commit.
+    pub(crate) fn remember_grant(&self, grant: policy::Grant) -> impl Future<Output = Result<(), String>> + use<> {
+        let detail = serde_json::json!({ "scope": grant.scope().as_str() }).to_string();
+        let note = Note {
+            client: grant.client.to_string(),
+            server: grant.server.to_string(),
+            item: grant.tool.to_string(),
+            definition: grant.definition.to_string(),
+            effect: Some(grant.effect),
+            detail,
+            ..Note::new(Kind::Grant, grant.at_ms)
+        };
+        self.written(Job::Remember { grant, note: Some(note) })
+    }
+
+    /// Hands over a job in its order among the rows; nobody waits for it.
+    pub(crate) fn job(&self, job: Job) {
+        let due = self.ledger.borrow_mut().submit(job, None);
+        self.due(due);
+    }
+    /// Writes a call record; nobody waits for it.
+    pub(crate) fn save_call(&self, record: CallRecord) {
+        self.job(Job::PutCall { record: Box::new(record), note: None });
+    }
+    /// Writes a call record and waits for its commit; the error says why there is none.
+    pub(crate) fn put_call(
+        &self,
+        record: CallRecord,
+        note: Option<Note>,
+    ) -> impl Future<Output = Result<(), String>> + use<> {
+        self.written(Job::PutCall { record: Box::new(record), note })
+    }
+    /// The same of any job. It is in the queue when this returns.
+    pub(crate) fn written(&self, job: Job) -> impl Future<Output = Result<(), String>> + use<> {
+        let (tell, told) = oneshot::channel();
+        let done = move |result: Result<(), store::JobFault>| {
+            // Whoever asked may have gone.
+            let _ = tell.send(result.map_err(|fault| fault.to_string()));
+        };
+        let due = self.ledger.borrow_mut().submit(job, Some(Box::new(done)));
+        self.due(due);
+        async move { told.await.unwrap_or_else(|_| Err("the committer is gone".into())) }
+    }
+
     /// Remembers a server's lists and era for the next start.
     pub(crate) fn remember(&self, backend: &Backend, listing: &Listing) {
         let at_ms = millis(SystemTime::now());
-        let (server, launch) = (backend.key().to_string(), backend.rules().launch_hash.clone());
+        let (server, launch) = (backend.key().to_string(), backend.rules().launch_hash.to_string());
         let version = listing.version.as_str().to_owned();
         let era = EraMemory { server: server.clone(), launch: launch.clone(), version: version.clone(), at_ms };
         let snapshot = Snapshot {
@@ -347,7 +523,7 @@ async fn hurry(audit: Rc<Audit>) {
     }
 }
 
-fn outcome(ending: Ending, was_sent: bool) -> Outcome {
+pub(crate) fn outcome(ending: Ending, was_sent: bool) -> Outcome {
     match ending {
         Ending::Ok => Outcome::Ok,
         Ending::ToolError => Outcome::ToolError,
@@ -357,7 +533,7 @@ fn outcome(ending: Ending, was_sent: bool) -> Outcome {
     }
 }
 
-fn of_code(code: Code) -> Outcome {
+pub(crate) fn of_code(code: Code) -> Outcome {
     match code {
         Code::InvalidArguments => Outcome::InvalidArguments,
         Code::UnknownTool => Outcome::UnknownTool,

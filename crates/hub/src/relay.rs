@@ -6,6 +6,7 @@ use crate::backend::{Backend, Rules, Watch};
 use crate::catalog::ToolEntry;
 use crate::config::{self, Config, ServerConfig};
 use crate::core::Core;
+use crate::gate::{self, Settings, desk};
 use crate::operate::{CallView, Event, Operation, Refusal, ReloadView, ServerAction, ServerView, Status};
 use crate::prepared::{self, Prepared};
 use crate::record::{Audit, recall};
@@ -13,9 +14,11 @@ use crate::views;
 use bytes::Bytes;
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, Version, object};
 use globset::{Glob, GlobSet, GlobSetBuilder};
+use policy::{CallState, Rulebook};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use store::Kept;
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -74,13 +77,24 @@ impl Relay {
             started: SystemTime::now(),
             stopping: Cell::new(false),
         });
+        let (calls, grants) = {
+            let mut kept = relay.kept.borrow_mut();
+            relay.core.gate.pins.take_over(std::mem::take(&mut kept.pins), relay.core.ledger.vault());
+            (std::mem::take(&mut kept.calls), std::mem::take(&mut kept.grants))
+        };
         relay.apply(boot.prepared);
+        gate::kept::take_over(&relay.core, calls, grants);
         relay
     }
 
     /// The hub.
     pub fn core(&self) -> &Rc<Core> {
         &self.core
+    }
+
+    /// What became of the calls that were open when the last run ended.
+    pub fn settled(&self, recovered: &[store::Recovered]) {
+        gate::kept::settle(&self.core, recovered);
     }
 
     /// Waits until all lists that were remembered can be shown; long ones are being read.
@@ -99,7 +113,8 @@ impl Relay {
 
     /// Takes over a config: servers whose entry is unchanged are not touched.
     fn apply(&self, prepared: Prepared) -> ReloadView {
-        let Prepared { config: new, mut specs, .. } = prepared;
+        let Prepared { config: new, mut specs, rulebook, .. } = prepared;
+        self.core.gate.set(settings(&new, rulebook));
         let changes = config::diff(&self.config.borrow(), &new);
         let touched: Vec<String> = [changes.relaunched, changes.adjusted].concat();
         let (gone, kept): (Vec<_>, Vec<_>) = self.core.backends().into_iter().partition(|backend| {
@@ -130,15 +145,19 @@ impl Relay {
     }
 
     fn build(&self, key: &str, entry: &ServerConfig, spec: Option<Result<Spec, String>>) -> Rc<Backend> {
-        let launch_hash = config::launch_hash(entry).to_string();
+        let launch_hash: Rc<str> = config::launch_hash(entry).to_string().into();
         let rules = Rules {
             effects: entry.effects.iter().map(|(tool, &effect)| (tool.clone(), effect)).collect(),
             lanes: entry.lanes.iter().filter_map(|(name, list)| Some((name.as_str().into(), globs(list)?))).collect(),
             disabled: entry.disabled,
-            launch_hash: launch_hash.clone(),
+            launch_hash: Rc::clone(&launch_hash),
             transport: entry.launch.transport(),
             launch: prepared::launch_words(entry),
             env_names: prepared::env_names(entry),
+            idempotency_argument: entry.idempotency_argument.clone(),
+            results: entry.results,
+            cleaner: Arc::new(prepared::cleaner(spec.as_ref().and_then(|spec| spec.as_ref().ok()))),
+            replay_lost: entry.replay_lost,
         };
         let core = Rc::downgrade(&self.core);
         let spec = match spec {
@@ -148,9 +167,9 @@ impl Relay {
         };
         let backend = Backend::new(key, rules, None, core);
         let kept = self.kept.borrow();
-        let era = kept.eras.iter().rev().find(|era| era.server == key && era.launch == launch_hash);
+        let era = kept.eras.iter().rev().find(|era| era.server == key && *era.launch == *launch_hash);
         let memory = era.and_then(|era| Version::parse(&era.version)).map(Version::era);
-        let snapshot = kept.catalogs.iter().rev().find(|it| it.server == key && it.launch == launch_hash);
+        let snapshot = kept.catalogs.iter().rev().find(|it| it.server == key && *it.launch == *launch_hash);
         let known = snapshot.and_then(recall).map(Rc::new);
         if let Some(known) = &known {
             backend.shelve(Rc::clone(known));
@@ -220,6 +239,32 @@ impl Relay {
                 drop(tell.send(catalog.tools().filter(|tool| of_server(tool)).map(|tool| views::tool(tool)).collect()));
             }
             Operation::Call(tool, arguments, tell) => self.call(&tool, &arguments, tell),
+            Operation::Waiting(tell) => drop(tell.send(desk::waiting(&self.core))),
+            Operation::Decide(said, tell) => {
+                let core = Rc::clone(&self.core);
+                task::spawn("person's decision", async move {
+                    drop(tell.send(gate::decide::decide(&core, said).await));
+                });
+            }
+            Operation::Decided(id, tell) => drop(tell.send(self.core.gate.recent(&id))),
+            Operation::Calls(tell) => drop(tell.send(desk::calls(&self.core))),
+            Operation::Settle(id, finding, by, tell) => {
+                let core = Rc::clone(&self.core);
+                task::spawn("person settles a call", async move {
+                    drop(tell.send(desk::settle(&core, &id, finding, &by).await));
+                });
+            }
+            Operation::Pause(pauses, by, tell) => drop(tell.send(desk::pause(&self.core, pauses, by))),
+            Operation::Reviews(server, tell) => {
+                drop(tell.send(gate::review::diff(&self.core, server.as_deref())));
+            }
+            Operation::ApproveDefinition(target, hash, by, tell) => {
+                let core = Rc::clone(&self.core);
+                task::spawn("person approves definitions", async move {
+                    drop(tell.send(gate::review::approve(&core, &target, hash, &by).await));
+                });
+            }
+            Operation::Explain(question, tell) => drop(tell.send(desk::explain(&self.core, question))),
             Operation::Reload(tell) => {
                 let me = Rc::clone(self);
                 task::spawn("reload", async move { drop(tell.send(me.reload().await)) });
@@ -240,11 +285,15 @@ impl Relay {
             clients: self.core.seats().iter().map(|seat| views::client(seat)).collect(),
             audit: self.core.ledger.state(),
             slow: views::slow(task::slow()),
+            waiting: self.core.count_of(CallState::Waiting),
+            unknown: self.core.count_of(CallState::Unknown),
+            pause: self.core.gate.pause(),
         }
     }
 
     fn call(&self, tool: &str, arguments: &str, tell: oneshot::Sender<Result<CallView, Refusal>>) {
-        let identity = Identity { name: "operator".into(), unverified: false, transport: "operator" };
+        let (name, session) = ("operator".into(), "operator".into());
+        let identity = Identity { name, unverified: false, transport: "operator", session, process: None };
         let Ok(seat) = self.core.agents().join(identity, View::All, Rc::new(Deaf)) else { return };
         let params = format!("{{\"name\":{},\"arguments\":{arguments}}}", object::quote(tool));
         if frame::Frame::parse(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{params}}}").into()).is_err()
@@ -296,6 +345,18 @@ impl Relay {
         for backend in self.core.backends() {
             backend.clear();
         }
+    }
+}
+
+/// How calls are judged and how long they wait.
+fn settings(config: &config::Config, rulebook: Rulebook) -> Settings {
+    let approval = &config.policy.approval;
+    Settings {
+        rulebook,
+        hold: approval.hold,
+        hold_with_progress: approval.hold_with_progress,
+        expire: approval.expire,
+        hosts: config.hosts.iter().filter_map(|(name, host)| Some((name.clone(), host.hold?))).collect(),
     }
 }
 

@@ -2,19 +2,28 @@
 //! relay thread; nothing is sent without a permit, nothing that may change something before its intent is durable.
 
 use crate::agent::SeatCore;
+use crate::ask::To;
 use crate::backend::Backend;
 use crate::catalog::ToolEntry;
+use crate::core::Core;
+use crate::gate::case::{Case, Fan};
+use crate::gate::result::{Inspected, Look};
+use crate::gate::{lost, settle};
 use crate::lanes::Entered;
-use crate::record::Record;
+use crate::record::{self, Record};
 use bytes::Bytes;
-use contract::CallId;
+use contract::{CallId, Effort};
 use contract::outcome::{Code, Output, Refusal};
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, object};
-use policy::{Effect, Judgement, Permit, Rulebook, Verdict};
+use policy::{Effect, Judgement, Permit, Then};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use std::sync::LazyLock;
-use upstream::{Call, Failure, Waiter};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+use upstream::{Call, Failure, Server, State, Waiter, task};
+
+/// How long the lists of a server that has started may take to be read and judged.
+const LISTS: Duration = Duration::from_secs(10);
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +48,7 @@ pub struct Run {
     origin: Rc<Origin>,
     wants_progress: bool,
     seat: Weak<SeatCore>,
+    core: Rc<Core>,
     /// Its place among the seat's runs.
     ticket: u64,
     phase: Cell<Phase>,
@@ -46,6 +56,10 @@ pub struct Run {
     reply: RefCell<Option<Box<dyn Reply>>>,
     call: RefCell<Option<Call>>,
     record: RefCell<Record>,
+    /// The call record it is the execution of.
+    case: Option<Rc<Case>>,
+    /// Its result goes here since its client stopped waiting.
+    lost: RefCell<Option<Rc<lost::Lost>>>,
 }
 
 /// What is to be sent, resolved and checked.
@@ -54,53 +68,13 @@ pub(crate) struct Plan {
     pub tool: Option<Rc<ToolEntry>>,
     pub effect: Effect,
     pub lane: Option<Rc<str>>,
-    /// The params with the server's own names.
-    pub params: Bytes,
-}
-
-/// The config refuses every policy but `{"default": "allow"}` so far.
-static ALLOW_ALL: LazyLock<Rulebook> = LazyLock::new(Rulebook::allow_all);
-
-fn allowed() -> Judgement {
-    static STANDING: LazyLock<policy::Standing> = LazyLock::new(|| {
-        ALLOW_ALL.standing(&policy::Profile {
-            target: policy::Target::Method,
-            name: "",
-            own: "",
-            server: "",
-            effect: Effect::Read,
-            hints: policy::Hints::default(),
-            tag: None,
-            flagged: false,
-            partly_checked: false,
-            takes_url: false,
-            arguments: &[],
-            annotations: b"",
-        })
-    });
-    ALLOW_ALL.judge(&STANDING, &policy::Facts { host: "", arguments: b"{}" })
 }
 
 /// Sends a plan on its way.
-pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, record: Record, reply: Box<dyn Reply>) {
-    let name = plan.tool.as_ref().map_or_else(|| Rc::clone(&ask.method), |tool| (&*tool.read.tool.name).into());
-    let request = policy::Request {
-        client: Rc::clone(&seat.identity.name),
-        session: Rc::clone(&seat.identity.name),
-        server: Rc::clone(plan.backend.key()),
-        launch: plan.backend.rules().launch_hash.as_str().into(),
-        method: Rc::clone(&ask.method),
-        tool: name,
-        effect: plan.effect,
-        definition: plan.tool.as_ref().map(|tool| tool.read.tool.definition_hash),
-        digest: None,
-        policy: ALLOW_ALL.version(),
-        params: plan.params,
-    };
-    let Verdict::Allow(permit) = policy::decide(request, &allowed()) else {
-        let refusal = refusal(&ask.method, plan.tool.as_deref(), Code::Denied, "denied by the policy", record.id());
-        seat.core.ledger.refused(&record, Code::Denied);
-        return reply.done(refusal);
+pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, permit: Permit, record: Record, to: To) {
+    let (reply, case): (Box<dyn Reply>, _) = match to {
+        To::Reply(reply) => (reply, None),
+        To::Case(case) => (Box::new(Fan(Rc::clone(&case))), Some(case)),
     };
     let run = Rc::new(Run {
         backend: plan.backend,
@@ -111,18 +85,25 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, re
         origin: ask.origin,
         wants_progress: ask.wants_progress,
         seat: Rc::downgrade(seat),
+        core: Rc::clone(&seat.core),
         ticket,
         phase: Cell::new(Phase::Intent),
         permit: RefCell::new(Some(permit)),
         reply: RefCell::new(Some(reply)),
         call: RefCell::default(),
         record: RefCell::new(record),
+        case,
+        lost: RefCell::default(),
     });
-    seat.enter(ticket, &run);
+    match &run.case {
+        // Its askers hang on the case, whoever of them leaves.
+        Some(case) => case.runs(&run),
+        None => seat.enter(ticket, &run),
+    }
     seat.core.ledger.when_room(move || {
         if run.phase.get() != Phase::Intent {
             // Cancelled while the log had no room.
-        } else if run.lane.is_some() {
+        } else if run.lane.is_some() || run.case.is_some() {
             run.declare();
         } else {
             run.send();
@@ -130,12 +111,31 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, re
     });
 }
 
+/// Ends a request that is no call of a tool and that the rules do not let through.
+pub(crate) fn denied(core: &Core, method: &str, record: Record, reply: Box<dyn Reply>, judgement: &Judgement) {
+    core.ledger.refused(&record, Code::Denied);
+    let message = match judgement.then() {
+        Then::Ask => {
+            "A person would have to allow this, and only calls of tools can wait for one. Nothing was executed."
+        }
+        Then::Allow | Then::Deny => "Denied by a rule. Nothing was executed.",
+    };
+    let message = match judgement.reason() {
+        Some(reason) => format!("{message} ({reason})"),
+        None => message.to_owned(),
+    };
+    reply.done(refusal(method, None, Code::Denied, &message, record.id()));
+}
+
 impl Run {
     /// Makes the intent durable, then takes the lane.
     fn declare(self: &Rc<Self>) {
-        let Some(seat) = self.seat.upgrade() else { return };
+        if let Some(case) = &self.case {
+            // Written before the intent, in the same queue: an intent never lacks its record.
+            self.core.ledger.save_call(case.row().clone());
+        }
         let me = Rc::clone(self);
-        seat.core.ledger.intent(&mut self.record.borrow_mut(), move |durable| me.declared(durable));
+        self.core.ledger.intent(&mut self.record.borrow_mut(), move |durable| me.declared(durable));
     }
 
     fn declared(self: &Rc<Self>, durable: bool) {
@@ -160,17 +160,59 @@ impl Run {
 
     fn send(self: &Rc<Self>) {
         self.phase.set(Phase::Server);
+        let is_known = |server: &Server| server.is_ready() && !self.backend.is_changing();
+        match (&self.tool, self.backend.server()) {
+            (Some(tool), Some(server)) if !is_known(server) => {
+                let (me, tool, server) = (Rc::clone(self), Rc::clone(tool), Rc::clone(server));
+                task::spawn("call a server that starts", async move { me.send_when_known(&tool, &server).await });
+            }
+            _ => self.send_now(),
+        }
+    }
+
+    /// A server that is not running may come back as another one: it is called when its lists are known, and only if
+    /// they still promise what was judged.
+    async fn send_when_known(self: &Rc<Self>, tool: &Rc<ToolEntry>, server: &Rc<Server>) {
+        server.want();
+        let deadline = Instant::now() + server.spec().start_timeout + LISTS;
+        loop {
+            let news = self.backend.news.notified();
+            let waits = match server.state().0 {
+                State::Stopped | State::Starting { .. } => true,
+                State::Ready => self.backend.is_changing(),
+                State::Halted | State::Failing { .. } | State::Unusable => false,
+            };
+            // Whatever keeps it is said by sending.
+            if !waits || timeout_at(deadline, news).await.is_err() {
+                break;
+            }
+        }
+        if self.phase.get() != Phase::Server {
+            return;
+        }
+        match self.backend.differs(tool) {
+            None => self.send_now(),
+            Some((code, why)) => {
+                self.refuse(code, &format!("{why} Nothing was executed."));
+                self.leave_lane();
+            }
+        }
+    }
+
+    fn send_now(self: &Rc<Self>) {
         let (Some(permit), Some(server)) = (self.permit.borrow_mut().take(), self.backend.server()) else {
             let problem = self.backend.problem().unwrap_or("the server cannot be run");
             return self.finish(Err(Failure::Unavailable(problem.to_owned())));
         };
-        let call = server.send(permit, Rc::clone(&self.origin), self.wants_progress, Box::new(OnRoad(Rc::clone(self))));
+        let wants_progress = self.wants_progress || self.case.is_some();
+        let call = server.send(permit, Rc::clone(&self.origin), wants_progress, Box::new(OnRoad(Rc::clone(self))));
         if self.phase.get() == Phase::Server {
             *self.call.borrow_mut() = Some(call);
         }
     }
 
-    /// The client has lost interest.
+    /// The client has lost interest: the place is free at once. What it had started and may change something is still
+    /// listened for, so that an identical call gets the result instead of running again.
     pub(crate) fn cancel(self: &Rc<Self>) {
         let phase = self.phase.replace(Phase::Over);
         if phase == Phase::Over {
@@ -185,9 +227,17 @@ impl Run {
                 }
             }
             Phase::Server => {
+                self.listen_on();
                 if let Some(call) = self.call.borrow_mut().take() {
-                    // The waiter would only come back here.
-                    drop(call.cancel("the client cancelled"));
+                    let why = "the client cancelled";
+                    let listens = self.lost.borrow().is_some() && call.cancel_and_listen(why);
+                    if !listens {
+                        // The waiter would only come back here.
+                        drop(call.cancel(why));
+                        if let Some(lost) = self.lost.borrow_mut().take() {
+                            lost.ended(None);
+                        }
+                    }
                 }
                 self.leave_lane();
             }
@@ -196,11 +246,51 @@ impl Run {
         self.close(Ending::Code(Code::Cancelled), 0);
     }
 
+    /// Nobody waits for the end of its case any more: where nothing has been sent yet, nothing will be.
+    pub(crate) fn withdraw(self: &Rc<Self>) {
+        let was_queued = match self.phase.get() {
+            Phase::Lane => self.lane.as_ref().is_some_and(|lane| {
+                self.backend.lanes.borrow_mut().withdraw(lane, |run| Rc::ptr_eq(run, self)).is_some()
+            }),
+            Phase::Intent => true,
+            Phase::Server | Phase::Over => false,
+        };
+        if was_queued {
+            self.refuse(Code::Cancelled, "the client took the call back before it was sent");
+        }
+    }
+
+    /// Remembers a call that was sent and whose reply nobody takes any more.
+    fn listen_on(&self) {
+        let record = self.record.borrow();
+        let (Some(tool), Some(seat)) = (&self.tool, self.seat.upgrade()) else { return };
+        if self.effect == Effect::Read || !record.was_sent() {
+            return;
+        }
+        let Some(asked) = record.digest(tool) else { return };
+        let which = lost::Which {
+            call: record.number(),
+            client: Rc::clone(&seat.identity.name),
+            server: Rc::clone(self.backend.key()),
+            tool: Rc::clone(tool.own_name()),
+            session: Rc::clone(&seat.identity.session),
+            asked,
+            ended_ms: crate::gate::now_ms(),
+            life: self.backend.rules().replay_lost,
+        };
+        *self.lost.borrow_mut() = Some(self.core.gate.lost.put(which, lost::End::Open));
+    }
+
     fn refuse(self: &Rc<Self>, code: Code, message: &str) {
-        self.phase.set(Phase::Over);
+        if self.phase.replace(Phase::Over) == Phase::Over {
+            return;
+        }
         let reply = self.reply.borrow_mut().take();
         let call = self.record.borrow().id();
         self.close(Ending::Code(code), 0);
+        if let Some(case) = &self.case {
+            settle::given_back(&self.core, case);
+        }
         if let Some(reply) = reply {
             reply.done(refusal(&self.method, self.tool.as_deref(), code, message, call));
         }
@@ -208,24 +298,92 @@ impl Run {
 
     fn finish(self: &Rc<Self>, end: Result<Answer, Failure>) {
         if self.phase.replace(Phase::Over) == Phase::Over {
+            if let Some(lost) = self.lost.borrow_mut().take() {
+                lost.ended(end.ok());
+            }
             return;
         }
         self.call.borrow_mut().take();
-        let reply = self.reply.borrow_mut().take();
-        let (answer, ending, size) = match end {
-            Ok(answer) => {
-                let (ending, size) = judge(&answer, &self.method);
-                (answer, ending, size)
+        let (Ok(answer), Some(tool)) = (&end, &self.tool) else { return self.end(end) };
+        let look = Look::of(tool, self.case.as_ref().and_then(|case| case.row().edited.clone()));
+        if !look.is_long(answer)
+            && let Some(inspected) = look.look(answer.clone(), Effort::QUICK)
+        {
+            return self.inspected(inspected);
+        }
+        let (answer, me) = (answer.clone(), Rc::clone(self));
+        task::spawn("look at a long result", async move {
+            // What is shared in a rope may not leave this thread.
+            let text = match &answer {
+                Answer::Result { era, body } => (Some(*era), body.join()),
+                Answer::Error(error) => (None, error.join()),
+            };
+            let looking = tokio::task::spawn_blocking(move || {
+                let answer = match text {
+                    (Some(era), body) => Answer::Result { era, body: body.into() },
+                    (None, error) => Answer::Error(error.into()),
+                };
+                look.look(answer, Effort::LONG)
+            });
+            match looking.await {
+                Ok(Some(inspected)) => me.inspected(inspected),
+                Ok(None) | Err(_) => me.end(Err(Failure::Unreadable("its result could not be looked at".into()))),
             }
-            Err(failure) => {
-                let code = code_of(&failure);
-                let message = self.sentence(&failure);
+        });
+    }
+
+    fn inspected(self: &Rc<Self>, inspected: Inspected) {
+        match inspected {
+            Inspected::Passed { answer, changes, broken } => {
+                if !changes.is_none() || !broken.is_empty() {
+                    self.record.borrow_mut().looked(&changes, broken.len());
+                }
+                self.end(Ok(answer));
+            }
+            Inspected::TooLong { era, body } => {
                 let call = self.record.borrow().id();
-                (refusal(&self.method, self.tool.as_deref(), code, &message, call), Ending::Code(code), 0)
+                let client = self.seat.upgrade().map(|seat| Rc::clone(&seat.identity.name)).unwrap_or_default();
+                let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
+                let first = self.core.gate.pages.keep(call, &client, &body, most);
+                self.end(Ok(Answer::Result { era, body: first.into() }));
             }
+            Inspected::Refused(refusal) => {
+                let output = self.tool.as_ref().map_or(Output::Free, |tool| tool.output());
+                let code = refusal.error;
+                let text = refusal.of_call(self.record.borrow().id()).tool_result(output);
+                self.over(Answer::result(text), Ending::Code(code), 0);
+            }
+        }
+    }
+
+    /// The end of what the server did, as it is passed on.
+    fn end(self: &Rc<Self>, end: Result<Answer, Failure>) {
+        let (ending, size) = match &end {
+            Ok(answer) => judge(answer, &self.method),
+            Err(failure) => (Ending::Code(code_of(failure)), 0),
         };
+        if let (Some(case), Err(failure)) = (&self.case, &end) {
+            settle::failed(&self.core, case, failure);
+        }
+        let answer = end.unwrap_or_else(|failure| {
+            let call = self.record.borrow().id();
+            let message = self.sentence(&failure);
+            refusal(&self.method, self.tool.as_deref(), code_of(&failure), &message, call)
+        });
+        self.over(answer, ending, size);
+    }
+
+    /// Tells everybody, writes it down, lets the next one go.
+    fn over(self: &Rc<Self>, answer: Answer, ending: Ending, size: usize) {
+        if let Some(case) = &self.case {
+            settle::settled(&self.core, case, &answer, record::outcome(ending, true));
+        }
+        let reply = self.reply.borrow_mut().take();
         if let Some(reply) = reply {
             reply.done(answer);
+        }
+        if let (true, Some(seat)) = (self.effect != Effect::Read, self.seat.upgrade()) {
+            self.core.gate.lost.seen(&seat.identity.session, self.backend.key());
         }
         self.close(ending, size);
         self.leave_lane();
@@ -249,10 +407,10 @@ impl Run {
     }
 
     fn close(&self, ending: Ending, size: usize) {
-        if let Some(seat) = self.seat.upgrade() {
+        if let (None, Some(seat)) = (&self.case, self.seat.upgrade()) {
             seat.leave(self.ticket);
-            seat.core.ledger.end(&mut self.record.borrow_mut(), ending, size);
         }
+        self.core.ledger.end(&mut self.record.borrow_mut(), ending, size);
     }
 }
 
@@ -301,7 +459,9 @@ fn refusal(method: &str, tool: Option<&ToolEntry>, code: Code, message: &str, ca
         return Answer::result(refusal.tool_result(tool.map_or(Output::Free, ToolEntry::output)));
     }
     let text = object::quote(message);
-    Answer::Error(format!("{{\"code\":-32603,\"message\":{text},\"data\":{}}}", refusal.object()).into())
+    // A refusal is about the request; everything else is a failure on the way (rules.md 12).
+    let number = if code == Code::Denied { -32602 } else { -32603 };
+    Answer::Error(format!("{{\"code\":{number},\"message\":{text},\"data\":{}}}", refusal.object()).into())
 }
 
 /// The server's side of a run.
@@ -309,8 +469,7 @@ struct OnRoad(Rc<Run>);
 
 impl Waiter for OnRoad {
     fn sending(&mut self) -> bool {
-        let run = &self.0;
-        run.seat.upgrade().is_some_and(|seat| seat.core.ledger.sending(&mut run.record.borrow_mut()))
+        self.0.core.ledger.sending(&mut self.0.record.borrow_mut())
     }
     fn progress(&mut self, progress: &Progress) {
         if let Some(reply) = &mut *self.0.reply.borrow_mut() {

@@ -3,7 +3,7 @@
 use crate::agent::{Description, SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::ToolEntry;
-use crate::core::{declares, instructions};
+use crate::core::declares;
 use crate::operate::{ClientView, ServerDetail, ServerView, Slow, ToolView};
 use frame::object;
 use std::rc::Rc;
@@ -17,24 +17,24 @@ pub(crate) fn slow(seen: upstream::task::Slow) -> Slow {
 }
 
 /// The lists that the hub can tell changes of by itself, whatever the servers declare.
-pub(crate) fn describe(view: &View, listings: &[(Rc<str>, Rc<Listing>)], version: &str) -> Description {
+pub(crate) fn describe(view: &View, listings: &[(Rc<str>, Rc<Listing>, Option<String>)], version: &str) -> Description {
     let mut capabilities = vec![
         "\"tools\":{\"listChanged\":true}".to_owned(),
         "\"prompts\":{\"listChanged\":true}".to_owned(),
         "\"resources\":{\"listChanged\":true}".to_owned(),
     ];
-    let any = |group: &str| listings.iter().any(|(_, listing)| declares(listing, group));
+    let any = |group: &str| listings.iter().any(|(_, listing, _)| declares(listing, group));
     if any("logging") {
         capabilities.push("\"logging\":{}".into());
     }
     if any("completions") {
         capabilities.push("\"completions\":{}".into());
     }
-    if let (View::Server(_), [(_, listing)]) = (view, listings) {
-        return alone(listing, capabilities);
+    if let (View::Server(_), [(_, listing, instructions)]) = (view, listings) {
+        return alone(listing, instructions.clone(), capabilities);
     }
     let texts: Vec<String> =
-        listings.iter().filter_map(|(key, listing)| Some(format!("## {key}\n{}", instructions(listing)?))).collect();
+        listings.iter().filter_map(|(key, _, text)| Some(format!("## {key}\n{}", text.as_ref()?))).collect();
     Description {
         capabilities: format!("{{{}}}", capabilities.join(",")),
         instructions: (!texts.is_empty()).then(|| texts.join("\n\n")),
@@ -43,7 +43,7 @@ pub(crate) fn describe(view: &View, listings: &[(Rc<str>, Rc<Listing>)], version
 }
 
 /// A view of one server keeps what that server says of itself, but for what the hub does not carry yet.
-fn alone(listing: &Listing, mut capabilities: Vec<String>) -> Description {
+fn alone(listing: &Listing, instructions: Option<String>, mut capabilities: Vec<String>) -> Description {
     for group in ["extensions", "experimental"] {
         if let Some(declared) = object::get(&listing.capabilities, group) {
             capabilities.push(format!("\"{group}\":{}", String::from_utf8_lossy(&declared)));
@@ -51,7 +51,7 @@ fn alone(listing: &Listing, mut capabilities: Vec<String>) -> Description {
     }
     Description {
         capabilities: format!("{{{}}}", capabilities.join(",")),
-        instructions: instructions(listing).map(String::from),
+        instructions,
         server_info: String::from_utf8_lossy(&listing.server_info).into_owned(),
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::chain::{Link, hex, unhex};
 use crate::{StoreFault, places};
+use std::fmt;
 use std::path::Path;
 
 /// File inside the data folder: `ROW HEX\n`.
@@ -18,15 +19,24 @@ impl Anchor {
     pub(crate) fn read(dir: &Path) -> Result<Option<Anchor>, StoreFault> {
         let path = dir.join(ANCHOR_FILE);
         let Some(content) = places::read_private(&path)? else { return Ok(None) };
-        let anchor = || {
-            let (row, link) = std::str::from_utf8(&content).ok()?.trim().split_once(' ')?;
-            Some(Anchor { row: row.parse().ok()?, link: unhex(link.as_bytes())? })
-        };
-        anchor().map(Some).ok_or(StoreFault::Unreadable { path })
+        let anchor = std::str::from_utf8(&content).ok().and_then(Anchor::parse);
+        anchor.map(Some).ok_or(StoreFault::Unreadable { path })
+    }
+
+    /// Reads `ROW HEX`.
+    pub(crate) fn parse(text: &str) -> Option<Anchor> {
+        let (row, link) = text.trim().split_once(' ')?;
+        Some(Anchor { row: row.parse().ok()?, link: unhex(link.as_bytes())? })
     }
 
     pub(crate) fn write(&self, dir: &Path) -> Result<(), StoreFault> {
-        places::replace_private(&dir.join(ANCHOR_FILE), format!("{} {}\n", self.row, hex(&self.link)).as_bytes())
+        places::replace_private(&dir.join(ANCHOR_FILE), format!("{self}\n").as_bytes())
+    }
+}
+
+impl fmt::Display for Anchor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.row, hex(&self.link))
     }
 }
 

@@ -14,13 +14,15 @@ const LONGEST_NAME: usize = 128;
 /// Bit of a field's type byte: its name is in clear text.
 const KNOWN: u8 = 0x80;
 
-/// Appends the shape of `arguments` (JSON text) to `out`; nothing if it is no JSON object.
-pub(crate) fn shape(arguments: &[u8], known: &[Box<str>], keys: &Keys, out: &mut Vec<u8>) {
+/// Appends the shape of `arguments` (JSON text) to `out`; nothing if it is no JSON object. Tells which of the first 64
+/// `known` names are there, a bit for each.
+pub(crate) fn shape(arguments: &[u8], known: &[Box<str>], keys: &Keys, out: &mut Vec<u8>) -> u64 {
     let start = out.len();
     let mut reading = serde_json::Deserializer::from_slice(arguments);
-    if reading.deserialize_map(Fields { known, keys, out }).is_err() {
+    reading.deserialize_map(Fields { known, keys, out }).unwrap_or_else(|_| {
         out.truncate(start);
-    }
+        0
+    })
 }
 
 struct Fields<'k, 'o> {
@@ -33,18 +35,21 @@ struct Fields<'k, 'o> {
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de> Visitor<'de> for Fields<'_, '_> {
-    type Value = ();
+    type Value = u64;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<u64, A::Error> {
+        let mut present = 0;
         for _ in 0..MOST_FIELDS {
-            let Some(Name(name)) = map.next_key::<Name<'de>>()? else { return Ok(()) };
+            let Some(Name(name)) = map.next_key::<Name<'de>>()? else { return Ok(present) };
             let value = map.next_value::<&RawValue>()?.get().as_bytes();
             let tag = self.keys.values.short(&[value]);
-            if name.len() <= LONGEST_NAME && self.known.iter().any(|known| **known == *name) {
+            let place = self.known.iter().position(|known| **known == *name).filter(|_| name.len() <= LONGEST_NAME);
+            if let Some(place) = place {
+                present |= u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0);
                 self.out.push(type_of(value) | KNOWN);
                 put_bytes(self.out, name.as_bytes());
             } else {
@@ -63,7 +68,7 @@ impl<'de> Visitor<'de> for Fields<'_, '_> {
             self.out.push(0);
             put(self.out, more);
         }
-        Ok(())
+        Ok(present)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Audit rows on their way from the relay thread to the committer: packed, without a string in them.
 
-use crate::{CallNumber, Kind, Mark, Method, Outcome};
+use crate::ledger::short_detail;
+use crate::{CallNumber, Done, Job, JobFault, Kind, Mark, Method, Outcome};
 use bytes::Bytes;
 use policy::Effect;
 use std::cell::RefCell;
@@ -122,6 +123,17 @@ pub(crate) enum Args {
     Shared(u32),
 }
 
+/// Detail of a row inside its batch.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum RowDetail {
+    #[default]
+    None,
+    /// Registered.
+    Known(u32),
+    /// Copied into the batch's text.
+    Text { start: u32, length: u32 },
+}
+
 /// An entry without borrows.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
@@ -134,6 +146,7 @@ pub(crate) struct Row {
     pub item: u32,
     pub stranger: Option<[u8; 12]>,
     pub args: Args,
+    pub detail: RowDetail,
     /// Flight slot that is free once the row is committed.
     pub slot: Option<u32>,
     pub kind: Kind,
@@ -149,6 +162,16 @@ pub(crate) const fn effect_code(effect: Option<Effect>) -> u8 {
         Some(Effect::Read) => 1,
         Some(Effect::Write) => 2,
         Some(Effect::Destructive) => 3,
+    }
+}
+
+/// The effect class of such a number.
+pub(crate) const fn effect_of(code: i64) -> Option<Effect> {
+    match code {
+        1 => Some(Effect::Read),
+        2 => Some(Effect::Write),
+        3 => Some(Effect::Destructive),
+        _ => None,
     }
 }
 
@@ -170,11 +193,19 @@ pub(crate) struct Registration {
     pub fields: Box<[Box<str>]>,
 }
 
+/// A job on its way with the rows: done after the first `after` of them.
+pub(crate) struct Queued {
+    pub after: usize,
+    pub job: Job,
+    pub done: Option<Done>,
+}
+
 /// What the relay hands over at once. Registrations come before rows that use them, `gone` after the last.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub registrations: Vec<Registration>,
     pub rows: Vec<Row>,
+    pub jobs: Vec<Queued>,
     pub text: Vec<u8>,
     pub shared: Vec<Bytes>,
     pub gone: Vec<u32>,
@@ -187,20 +218,43 @@ const COPY_MOST: usize = 8192;
 
 impl Batch {
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.registrations.is_empty()
+        self.rows.is_empty() && self.jobs.is_empty() && self.registrations.is_empty()
+    }
+
+    /// Rows and jobs.
+    pub(crate) fn length(&self) -> usize {
+        self.rows.len() + self.jobs.len()
+    }
+
+    pub(crate) fn submit(&mut self, job: Job, done: Option<Done>) {
+        self.weight += job.weight();
+        self.jobs.push(Queued { after: self.rows.len(), job, done });
+    }
+
+    fn copy(&mut self, text: &[u8]) -> (u32, u32) {
+        let start = self.text.len() as u32;
+        self.text.extend_from_slice(text);
+        (start, text.len() as u32)
     }
 
     pub(crate) fn push(&mut self, entry: &Entry<'_>, stranger: Option<[u8; 12]>, mark: Option<Mark>) {
         let args = match entry.arguments {
             None => Args::None,
             Some(bytes) if bytes.len() <= COPY_MOST => {
-                let start = self.text.len() as u32;
-                self.text.extend_from_slice(bytes);
-                Args::Copied { start, length: bytes.len() as u32 }
+                let (start, length) = self.copy(bytes);
+                Args::Copied { start, length }
             }
             Some(bytes) => {
                 self.shared.push(bytes.clone());
                 Args::Shared(self.shared.len() as u32 - 1)
+            }
+        };
+        let detail = match entry.detail {
+            Detail::None | Detail::Text("") => RowDetail::None,
+            Detail::Known(subject) => RowDetail::Known(subject.0.id),
+            Detail::Text(json) => {
+                let (start, length) = self.copy(short_detail(json).as_bytes());
+                RowDetail::Text { start, length }
             }
         };
         self.weight += entry.arguments.map_or(0, Bytes::len);
@@ -215,6 +269,7 @@ impl Batch {
             item: if let Item::Known(subject) = entry.item { subject.0.id } else { 0 },
             stranger,
             args,
+            detail,
             slot: mark.map(|mark| mark.0),
             kind: entry.kind,
             method: entry.method,
@@ -226,8 +281,39 @@ impl Batch {
     pub(crate) fn arguments(&self, row: &Row) -> &[u8] {
         match row.args {
             Args::None => &[],
-            Args::Copied { start, length } => &self.text[start as usize..start as usize + length as usize],
+            Args::Copied { start, length } => self.text(start, length),
             Args::Shared(index) => &self.shared[index as usize],
+        }
+    }
+
+    pub(crate) fn text(&self, start: u32, length: u32) -> &[u8] {
+        &self.text[start as usize..start as usize + length as usize]
+    }
+
+    /// After a failure: guards are void and jobs that somebody waits for are refused; what is left is kept.
+    pub(crate) fn void(&mut self, fault: JobFault) {
+        let mut left = 0;
+        let places: Vec<usize> = std::iter::once(0)
+            .chain(self.rows.iter().map(|row| {
+                left += usize::from(row.kind != Kind::Intent);
+                left
+            }))
+            .collect();
+        self.rows.retain(|row| row.kind != Kind::Intent);
+        for queued in &mut self.jobs {
+            queued.after = places[queued.after];
+        }
+        for queued in self.jobs.extract_if(.., |queued| queued.done.is_some()) {
+            if let Some(done) = queued.done {
+                done(Err(fault));
+            }
+        }
+    }
+
+    /// Nothing of it will ever be written.
+    pub(crate) fn refuse(&mut self, fault: JobFault) {
+        for done in self.jobs.drain(..).filter_map(|queued| queued.done) {
+            done(Err(fault));
         }
     }
 
@@ -236,6 +322,8 @@ impl Batch {
         self.registrations.clear();
         self.rows.clear();
         self.rows.shrink_to(512);
+        self.jobs.clear();
+        self.jobs.shrink_to(64);
         self.text.clear();
         self.text.shrink_to(64 * 1024);
         self.shared.clear();

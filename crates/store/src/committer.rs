@@ -199,9 +199,26 @@ pub enum Job {
     /// Only for tests: limits of the database.
     #[cfg(test)]
     Pragma(&'static str),
+    /// Only for tests: another bound of all results.
+    #[cfg(test)]
+    MostResults(u64),
+    /// Only for tests: all chores, now.
+    #[cfg(test)]
+    Chores,
 }
 
 impl Job {
+    /// Bytes of argument and result values that it keeps in memory.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Job::PutCall { record, .. } => {
+                [&record.arguments, &record.edited].into_iter().flatten().map(Bytes::len).sum()
+            }
+            Job::EndCall { result, .. } => result.as_ref().map_or(0, Bytes::len),
+            _ => 0,
+        }
+    }
+
     pub(crate) fn must_be_durable(&self) -> bool {
         match self {
             Job::PutCall { record, .. } => record.must_be_durable(),
@@ -219,7 +236,7 @@ impl Job {
             | Job::DropCall(_)
             | Job::Keep { .. } => false,
             #[cfg(test)]
-            Job::Pragma(_) => false,
+            Job::Pragma(_) | Job::MostResults(_) | Job::Chores => false,
         }
     }
 }

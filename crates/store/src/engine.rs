@@ -2,20 +2,23 @@
 //! log. Sleeps without a timer while nothing is to be done.
 
 use crate::anchor::Anchor;
-use crate::batch::{Batch, effect_code};
-use crate::chain::hex;
-use crate::committer::{AuditState, Cause, Done, Job, Listener, Message, Note, Settled, Shared, Told};
+use crate::batch::Batch;
+use crate::chores::Chores;
+use crate::committer::{AuditState, Cause, Job, Listener, Message, Settled, Shared, Told};
 use crate::flight::Slots;
 use crate::ledger::BATCH_ROWS;
 use crate::line::Line;
-use crate::writer::{Writer, free_slots};
+use crate::results::Results;
+use crate::seal::Seal;
+use crate::work::Work;
+use crate::writer::{Tip, Writer, free_slots};
 use crate::{CallNumber, JobFault, Kind, StoreFault, kept};
 use rusqlite::Connection;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
 use std::time::{Duration, Instant};
 
 /// Batches that are kept while the database can't be written; older ones are lost, and counted.
@@ -50,14 +53,11 @@ fn limit(has_unwritten: bool, anchors: Option<&Anchors>, last_row: u64, now: Ins
     Some(anchors.every.saturating_sub(now.duration_since(anchors.at)))
 }
 
-enum Work {
-    Batch(Box<Batch>),
-    Job(Job, Option<Done>),
-}
-
-pub(crate) struct Engine {
+/// What the engine is made of.
+pub(crate) struct Parts {
     pub conn: Connection,
     pub writer: Writer,
+    pub seal: Seal,
     pub queue: Receiver<Message>,
     pub spare: SyncSender<Box<Batch>>,
     pub shared: Arc<Shared>,
@@ -65,11 +65,18 @@ pub(crate) struct Engine {
     pub listener: Listener,
     pub clock: fn() -> u64,
     pub path: PathBuf,
-    pub sync: Sync,
+}
+
+pub(crate) struct Engine {
+    pub parts: Parts,
     /// None while the log does not reach its old anchor and nobody accepted that.
     pub anchors: Option<Anchors>,
-    pub backlog: VecDeque<Box<Batch>>,
-    pub lost_rows: u64,
+    pub chores: Chores,
+    pub results: Results,
+    sync: Sync,
+    backlog: VecDeque<Work>,
+    lost_rows: u64,
+    lost_jobs: u64,
 }
 
 /// When and where the last anchor was set.
@@ -80,6 +87,19 @@ pub(crate) struct Anchors {
 }
 
 impl Engine {
+    pub(crate) fn new(parts: Parts, anchors: Option<Anchors>) -> rusqlite::Result<Engine> {
+        Ok(Engine {
+            chores: Chores::at_start(&parts.conn)?,
+            parts,
+            anchors,
+            results: Results::default(),
+            sync: Sync::Full,
+            backlog: VecDeque::new(),
+            lost_rows: 0,
+            lost_jobs: 0,
+        })
+    }
+
     /// Runs until it is closed or all handles are gone.
     pub(crate) fn run(mut self) -> Result<(), StoreFault> {
         loop {
@@ -92,8 +112,8 @@ impl Engine {
                 }
             };
             let (work, closes) = self.gather(first);
-            if self.shared.waits.swap(false, Ordering::SeqCst) {
-                (self.listener)(Told::Room);
+            if self.parts.shared.waits.swap(false, Ordering::SeqCst) {
+                (self.parts.listener)(Told::Room);
             }
             self.commit(work);
             if closes {
@@ -102,85 +122,79 @@ impl Engine {
         }
     }
 
-    fn wait(&self) -> Result<Message, RecvTimeoutError> {
-        let has_unwritten = !self.backlog.is_empty() || self.lost_rows > 0;
-        match limit(has_unwritten, self.anchors.as_ref(), self.writer.tip.seq, Instant::now()) {
-            Some(limit) => self.queue.recv_timeout(limit),
-            None => self.queue.recv().map_err(RecvTimeoutError::from),
+    /// Waits for the next message; chores are done as long as there is none.
+    fn wait(&mut self) -> Result<Message, RecvTimeoutError> {
+        let has_unwritten = self.has_unwritten();
+        while !has_unwritten && self.chores.has_any(&self.parts.writer) {
+            match self.parts.queue.try_recv() {
+                Ok(message) => return Ok(message),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Err(TryRecvError::Empty) => self.chore(),
+            }
         }
+        match limit(has_unwritten, self.anchors.as_ref(), self.parts.writer.tip.seq, Instant::now()) {
+            Some(limit) => self.parts.queue.recv_timeout(limit),
+            None => self.parts.queue.recv().map_err(RecvTimeoutError::from),
+        }
+    }
+
+    fn has_unwritten(&self) -> bool {
+        !self.backlog.is_empty() || self.lost_rows > 0 || self.lost_jobs > 0
     }
 
     /// Takes what else waits, up to a batch's size of rows.
     fn gather(&mut self, first: Option<Message>) -> (Vec<Work>, bool) {
-        let mut work: Vec<Work> = self.backlog.drain(..).map(Work::Batch).collect();
+        let mut work: Vec<Work> = self.backlog.drain(..).collect();
         let mut rows = 0;
         let mut next = first;
         while let Some(message) = next {
-            match message {
-                Message::Batch(batch) => {
-                    rows += batch.rows.len();
-                    work.push(Work::Batch(batch));
-                }
-                Message::Job(
-                    Job::PutCall { .. }
-                    | Job::EndCall { .. }
-                    | Job::DropCall(_)
-                    | Job::PutPins { .. }
-                    | Job::DropPins { .. }
-                    | Job::Remember { .. }
-                    | Job::ForgetGrants { .. }
-                    | Job::Keep { .. },
-                    done,
-                ) => {
-                    if let Some(done) = done {
-                        done(Err(JobFault::Unavailable(Cause::Failing)));
-                    }
-                }
-                Message::Job(job, done) => {
-                    rows += 1;
-                    work.push(Work::Job(job, done));
-                }
+            work.push(match message {
+                Message::Batch(batch) => Work::Batch(batch),
+                Message::Job(job, done) => Work::Job(job, done),
                 Message::Close => return (work, true),
-            }
-            next = if rows < BATCH_ROWS { self.queue.try_recv().ok() } else { None };
+            });
+            rows += work.last().map_or(0, Work::length);
+            next = if rows < BATCH_ROWS { self.parts.queue.try_recv().ok() } else { None };
         }
         (work, false)
     }
 
     fn commit(&mut self, mut work: Vec<Work>) {
-        let before = self.writer.tip;
+        let before = self.parts.writer.tip;
         let anchor_is_due = self.anchors.as_ref().is_some_and(|anchors| {
             anchors.at.elapsed() >= anchors.every && (anchors.row < before.seq || !work.is_empty())
         });
-        if work.is_empty() && !anchor_is_due && self.lost_rows == 0 {
+        if work.is_empty() && !anchor_is_due && !self.has_unwritten() {
             return;
         }
-        let guards: Vec<CallNumber> = work.iter().flat_map(guards_of).collect();
-        let is_durable = !guards.is_empty()
-            || anchor_is_due
-            || work.iter().any(|work| matches!(work, Work::Job(job, _) if job.must_be_durable()));
+        let guards: Vec<CallNumber> = work.iter().flat_map(Work::guards).collect();
+        let is_durable = !guards.is_empty() || anchor_is_due || work.iter().any(Work::must_be_durable);
         let sync = if is_durable { Sync::Full } else { Sync::Normal };
         match self.transaction(&mut work, sync, anchor_is_due) {
             Ok(()) => {
                 if !guards.is_empty() {
                     let settled = guards.into_iter().map(|call| Settled { call, result: Ok(()) }).collect();
-                    (self.listener)(Told::Settled(settled));
+                    (self.parts.listener)(Told::Settled(settled));
                 }
-                self.lost_rows = 0;
+                (self.lost_rows, self.lost_jobs) = (0, 0);
                 self.tell(AuditState::Ok);
+                #[cfg(test)]
+                if work.iter().any(|work| matches!(work, Work::Job(Job::Chores, _))) {
+                    self.chores.plan_all();
+                    while self.chores.has_any(&self.parts.writer) {
+                        self.chore();
+                    }
+                }
                 self.settle(work);
                 if anchor_is_due {
                     self.set_anchor();
                 }
+                self.chores.plan_now_and_then();
             }
             Err(error) => {
                 let cause = Cause::of(&error);
                 tracing::error!(%error, "writing the store failed");
-                if !self.conn.is_autocommit() {
-                    // A failed ROLLBACK leaves nothing to do: the next BEGIN fails and is told.
-                    let _ = self.conn.execute_batch("ROLLBACK");
-                }
-                self.writer.forget(before);
+                self.roll_back(before);
                 if let Some(anchors) = self.anchors.as_mut().filter(|_| anchor_is_due) {
                     // Or else it would be due again at once.
                     anchors.at = Instant::now();
@@ -188,51 +202,76 @@ impl Engine {
                 self.tell(AuditState::Unavailable(cause));
                 if !guards.is_empty() {
                     let settled = guards.into_iter().map(|call| Settled { call, result: Err(cause) }).collect();
-                    (self.listener)(Told::Settled(settled));
+                    (self.parts.listener)(Told::Settled(settled));
                 }
                 self.keep(work, cause);
             }
         }
     }
 
-    fn transaction(&mut self, work: &mut [Work], sync: Sync, anchors: bool) -> rusqlite::Result<()> {
+    /// After a failure: nothing since `before` is there.
+    pub(crate) fn roll_back(&mut self, before: Tip) {
+        if !self.parts.conn.is_autocommit() {
+            // A failed ROLLBACK leaves nothing to do: the next BEGIN fails and is told.
+            let _ = self.parts.conn.execute_batch("ROLLBACK");
+        }
+        self.parts.writer.forget(before);
+        self.results.forget();
+    }
+
+    pub(crate) fn begin(&mut self, sync: Sync) -> rusqlite::Result<()> {
         if self.sync != sync {
-            sync.apply(&self.conn)?;
+            sync.apply(&self.parts.conn)?;
             self.sync = sync;
         }
+        self.parts.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
+    }
+
+    fn transaction(&mut self, work: &mut [Work], sync: Sync, anchors: bool) -> rusqlite::Result<()> {
         // Names are taken in before anything can fail: kept rows refer to them later.
         for work in &mut *work {
             if let Work::Batch(batch) = work {
-                self.writer.register(batch);
+                self.parts.writer.register(batch);
             }
         }
         #[cfg(test)]
         for work in &*work {
             if let Work::Job(Job::Pragma(sql), _) = work {
-                self.conn.execute_batch(sql)?;
+                self.parts.conn.execute_batch(sql)?;
             }
         }
-        self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        if self.lost_rows > 0 {
-            let detail = format!("{{\"reason\":\"not written\",\"rows\":{}}}", self.lost_rows);
-            let line = Line { kind: Kind::Gap.code(), at: (self.clock)(), detail: &detail, ..Line::default() };
-            self.writer.line(&self.conn, line)?;
+        self.begin(sync)?;
+        if self.lost_rows > 0 || self.lost_jobs > 0 {
+            let detail =
+                format!("{{\"reason\":\"not written\",\"rows\":{},\"jobs\":{}}}", self.lost_rows, self.lost_jobs);
+            let line = Line { kind: Kind::Gap.code(), at: (self.parts.clock)(), detail: &detail, ..Line::default() };
+            self.parts.writer.line(&self.parts.conn, line)?;
         }
         let mut accepts = false;
         for work in work {
             match work {
-                Work::Batch(batch) => self.writer.batch(&self.conn, batch)?,
+                Work::Batch(batch) => {
+                    let mut written = 0;
+                    for queued in &batch.jobs {
+                        self.parts.writer.rows(&self.parts.conn, batch, written..queued.after)?;
+                        written = queued.after;
+                        accepts |= matches!(queued.job, Job::AcceptEpoch);
+                        self.job(&queued.job)?;
+                    }
+                    self.parts.writer.rows(&self.parts.conn, batch, written..batch.rows.len())?;
+                }
                 Work::Job(job, _) => {
                     accepts |= matches!(job, Job::AcceptEpoch);
                     self.job(job)?;
                 }
             }
         }
-        if anchors {
+        let conn = &self.parts.conn;
+        if anchors || accepts {
             // Something has to be written, or else COMMIT syncs nothing.
-            kept::set_meta(&self.conn, "anchored", &self.writer.tip.seq.to_string())?;
+            kept::set_meta(conn, "anchored", &self.parts.writer.tip.seq.to_string())?;
         }
-        self.conn.prepare_cached("COMMIT")?.execute([])?;
+        conn.prepare_cached("COMMIT")?.execute([])?;
         if accepts {
             self.anchors.get_or_insert(Anchors { at: Instant::now(), row: 0, every: ANCHOR_EVERY });
             self.set_anchor();
@@ -240,46 +279,18 @@ impl Engine {
         Ok(())
     }
 
-    fn job(&mut self, job: &Job) -> rusqlite::Result<()> {
-        let conn = &self.conn;
-        match job {
-            Job::SaveSnapshot(snapshot) => kept::save_snapshot(conn, snapshot),
-            Job::SaveEra(era) => kept::save_era(conn, era),
-            Job::ForgetServer(server) => kept::forget_server(conn, server),
-            Job::Set { key, value } => kept::save_setting(conn, key, value.as_deref()),
-            Job::AcceptEpoch => {
-                let old = self.path.parent().and_then(|dir| Anchor::read(dir).ok().flatten());
-                let detail = match old {
-                    Some(old) => format!("{{\"anchored\":{},\"hash\":\"{}\"}}", old.row, hex(&old.link)),
-                    None => "{\"anchored\":null}".to_owned(),
-                };
-                let line = Line { kind: Kind::Epoch.code(), at: (self.clock)(), detail: &detail, ..Line::default() };
-                self.writer.line(conn, line)
-            }
-            Job::Note(note) => self.writer.line(conn, note_line(note)),
-            // Refused in `gather`: the tables for them come with the next schema step.
-            Job::PutCall { .. }
-            | Job::EndCall { .. }
-            | Job::DropCall(_)
-            | Job::PutPins { .. }
-            | Job::DropPins { .. }
-            | Job::Remember { .. }
-            | Job::ForgetGrants { .. }
-            | Job::Keep { .. } => Ok(()),
-            #[cfg(test)]
-            Job::Pragma(_) => Ok(()),
-        }
-    }
-
     /// After a commit: frees what the rows held, tells the jobs, gives the batches back.
     fn settle(&mut self, work: Vec<Work>) {
         for work in work {
             match work {
                 Work::Batch(mut batch) => {
-                    free_slots(&batch, &self.slots);
+                    free_slots(&batch, &self.parts.slots);
                     self.release(&batch);
+                    for done in batch.jobs.drain(..).filter_map(|queued| queued.done) {
+                        done(Ok(()));
+                    }
                     batch.clear();
-                    let _ = self.spare.try_send(batch);
+                    let _ = self.parts.spare.try_send(batch);
                 }
                 Work::Job(_, Some(done)) => done(Ok(())),
                 Work::Job(_, None) => {}
@@ -288,43 +299,46 @@ impl Engine {
     }
 
     fn release(&mut self, batch: &Batch) {
-        self.writer.release(batch);
-        self.shared.weight.fetch_sub(batch.weight, Ordering::Relaxed);
+        self.parts.writer.release(batch);
+        self.parts.shared.weight.fetch_sub(batch.weight, Ordering::Relaxed);
     }
 
-    /// After a failure: guards are void, other rows are kept as long as there is room.
+    /// After a failure: guards are void and who waits is told; other rows and jobs are kept as long as there is room.
     fn keep(&mut self, work: Vec<Work>, cause: Cause) {
         for work in work {
             match work {
                 Work::Batch(mut batch) => {
-                    batch.rows.retain(|row| row.kind != Kind::Intent);
-                    self.backlog.push_back(batch);
+                    batch.void(JobFault::Unavailable(cause));
+                    self.backlog.push_back(Work::Batch(batch));
                 }
-                Work::Job(_, done) => {
-                    if let Some(done) = done {
-                        done(Err(JobFault::Unavailable(cause)));
-                    }
-                }
+                Work::Job(_, Some(done)) => done(Err(JobFault::Unavailable(cause))),
+                Work::Job(job, None) => self.backlog.push_back(Work::Job(job, None)),
             }
         }
         while self.backlog.len() > MOST_BACKLOG {
-            let Some(batch) = self.backlog.pop_front() else { break };
-            // Their flight slots stay taken: after a crash such a call is unknown, which is the truth.
-            self.lost_rows += batch.rows.len() as u64;
-            self.release(&batch);
+            match self.backlog.pop_front() {
+                Some(Work::Batch(batch)) => {
+                    // Their flight slots stay taken: after a crash such a call is unknown, which is the truth.
+                    self.lost_rows += batch.rows.len() as u64;
+                    self.lost_jobs += batch.jobs.len() as u64;
+                    self.release(&batch);
+                }
+                Some(Work::Job(..)) => self.lost_jobs += 1,
+                None => break,
+            }
         }
     }
 
     fn tell(&mut self, state: AuditState) {
-        if self.shared.set_state(state) {
-            (self.listener)(Told::State(state));
+        if self.parts.shared.set_state(state) {
+            (self.parts.listener)(Told::State(state));
         }
     }
 
     /// Only after a FULL commit that covers the tip.
-    fn set_anchor(&mut self) {
-        let (Some(anchors), Some(dir)) = (&mut self.anchors, self.path.parent()) else { return };
-        let tip = self.writer.tip;
+    pub(crate) fn set_anchor(&mut self) {
+        let (Some(anchors), Some(dir)) = (&mut self.anchors, self.parts.path.parent()) else { return };
+        let tip = self.parts.writer.tip;
         anchors.at = Instant::now();
         match (Anchor { row: tip.seq, link: tip.link }).write(dir) {
             Ok(()) => anchors.row = tip.seq,
@@ -333,48 +347,39 @@ impl Engine {
     }
 
     fn close(mut self) -> Result<(), StoreFault> {
-        let path = self.path.clone();
+        let path = self.parts.path.clone();
         let failed = |doing| StoreFault::sql(&path, doing);
-        let stop = Line { kind: Kind::Stop.code(), at: (self.clock)(), ..Line::default() };
-        Sync::Full.apply(&self.conn).map_err(failed("switching to full sync"))?;
+        let stop = Line { kind: Kind::Stop.code(), at: (self.parts.clock)(), ..Line::default() };
         // With rows still unwritten this was no stop in order: the next start says so.
-        if self.backlog.is_empty() {
-            self.writer.line(&self.conn, stop).map_err(failed("writing the stop row"))?;
+        if !self.has_unwritten() {
+            self.begin(Sync::Full).map_err(failed("switching to full sync"))?;
+            let Parts { conn, writer, .. } = &mut self.parts;
+            let written = writer.line(conn, stop).and_then(|()| {
+                if self.anchors.is_some() {
+                    kept::set_meta(conn, "anchored", &writer.tip.seq.to_string())?;
+                }
+                conn.execute_batch("COMMIT")
+            });
+            written.map_err(failed("writing the stop row"))?;
             self.set_anchor();
         }
-        let checkpoint = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let Parts { conn, queue, .. } = self.parts;
+        // Nothing that comes now will be written.
+        while let Ok(message) = queue.try_recv() {
+            match message {
+                Message::Batch(mut batch) => batch.refuse(JobFault::Stopped),
+                Message::Job(_, Some(done)) => done(Err(JobFault::Stopped)),
+                Message::Job(_, None) | Message::Close => {}
+            }
+        }
+        let checkpoint = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         checkpoint.map_err(failed("checkpointing"))?;
-        self.conn.close().map_err(|(_, error)| failed("closing")(error))
+        conn.close().map_err(|(_, error)| failed("closing")(error))
     }
 }
 
 /// Longest time that rows go without an anchor.
 pub(crate) const ANCHOR_EVERY: Duration = Duration::from_secs(10);
-
-fn guards_of(work: &Work) -> impl Iterator<Item = CallNumber> {
-    let rows = match work {
-        Work::Batch(batch) => &batch.rows[..],
-        Work::Job(..) => &[],
-    };
-    rows.iter().filter(|row| row.kind == Kind::Intent).map(|row| row.call)
-}
-
-fn note_line(note: &Note) -> Line<'_> {
-    Line {
-        call: note.call.0,
-        kind: note.kind.code(),
-        method: note.method.code(),
-        effect: u64::from(effect_code(note.effect)),
-        outcome: note.outcome.code(),
-        at: note.at_ms,
-        client: &note.client,
-        server: &note.server,
-        item: &note.item,
-        definition: &note.definition,
-        detail: &note.detail,
-        ..Line::default()
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,8 @@
 //! What is remembered of servers and settings from one run to the next. Plain rows, read at start.
 
-use crate::{CallRecord, Pin};
+use crate::anchor::Anchor;
+use crate::seal::Seal;
+use crate::{CallRecord, Pin, calls, pin};
 use contract::Hash;
 use policy::Grant;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -75,12 +77,12 @@ fn all<T>(conn: &Connection, sql: &str, read: fn(&Row<'_>) -> Sql<T>) -> Sql<Vec
 }
 
 impl Kept {
-    pub(crate) fn read(conn: &Connection) -> Sql<Kept> {
+    pub(crate) fn read(conn: &Connection, seal: Option<&Seal>) -> Sql<Kept> {
         Ok(Kept {
             catalogs: all(
                 conn,
                 "SELECT server, launch, at, version, server_info, capabilities, instructions, tools, prompts,
-                        resources, templates FROM catalogs ORDER BY server, at",
+                        resources, templates, hashes FROM catalogs ORDER BY server, at",
                 |row| {
                     Ok(Snapshot {
                         server: row.get(0)?,
@@ -94,7 +96,7 @@ impl Kept {
                         prompts: row.get(8)?,
                         resources: row.get(9)?,
                         templates: row.get(10)?,
-                        hashes: None,
+                        hashes: row.get::<_, Option<Vec<u8>>>(11)?.and_then(|bytes| unpack(&bytes)),
                     })
                 },
             )?,
@@ -107,9 +109,9 @@ impl Kept {
                 })
             })?,
             settings: all(conn, "SELECT key, value FROM settings ORDER BY key", |row| Ok((row.get(0)?, row.get(1)?)))?,
-            calls: Vec::new(),
-            pins: Vec::new(),
-            grants: Vec::new(),
+            calls: calls::read(conn, seal)?,
+            pins: pin::read(conn)?,
+            grants: pin::grants(conn)?,
         })
     }
 }
@@ -117,7 +119,7 @@ impl Kept {
 pub(crate) fn save_snapshot(conn: &Connection, it: &Snapshot) -> Sql<()> {
     conn.prepare_cached(
         "INSERT OR REPLACE INTO catalogs(server, launch, at, version, server_info, capabilities, instructions,
-            tools, prompts, resources, templates) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            tools, prompts, resources, templates, hashes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?
     .execute(params![
         it.server,
@@ -130,7 +132,8 @@ pub(crate) fn save_snapshot(conn: &Connection, it: &Snapshot) -> Sql<()> {
         it.tools,
         it.prompts,
         it.resources,
-        it.templates
+        it.templates,
+        it.hashes.as_deref().map(pack)
     ])?;
     forget_old_launches(conn, "catalogs", &it.server)
 }
@@ -160,6 +163,36 @@ pub(crate) fn save_setting(conn: &Connection, key: &str, value: Option<&str>) ->
         None => conn.execute("DELETE FROM settings WHERE key = ?", [key]),
     }
     .map(drop)
+}
+
+/// First byte of packed hashes: which canonical form they are over. Others are not understood, so hashed anew.
+const HASHES: u8 = 1;
+
+fn pack(hashes: &[(Hash, Hash)]) -> Vec<u8> {
+    let mut out = vec![HASHES];
+    for (definition, schema) in hashes {
+        out.extend_from_slice(definition.as_bytes());
+        out.extend_from_slice(schema.as_bytes());
+    }
+    out
+}
+
+fn unpack(bytes: &[u8]) -> Option<Vec<(Hash, Hash)>> {
+    let (&HASHES, rest) = bytes.split_first()? else { return None };
+    let (pairs, []) = rest.as_chunks::<64>() else { return None };
+    let half = |pair: &[u8]| pair.try_into().ok().map(Hash::from_bytes);
+    pairs.iter().map(|pair| Some((half(&pair[..32])?, half(&pair[32..])?))).collect()
+}
+
+/// The last row that was removed because it was old, and its link; None: none ever was.
+pub(crate) fn base(conn: &Connection) -> Sql<Option<Anchor>> {
+    let Some(text) = meta(conn, "base")? else { return Ok(None) };
+    // Whatever else stands there fits no cut row, and that is found.
+    Ok(Some(Anchor::parse(&text).unwrap_or(Anchor { row: 0, link: [0; 32] })))
+}
+
+pub(crate) fn set_base(conn: &Connection, base: &Anchor) -> Sql<()> {
+    set_meta(conn, "base", &base.to_string())
 }
 
 pub(crate) fn meta(conn: &Connection, key: &str) -> Sql<Option<String>> {

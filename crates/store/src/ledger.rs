@@ -4,7 +4,7 @@
 use crate::batch::{Batch, Entry, Item, Registered, Registration, Subject};
 use crate::chain::Keyed;
 use crate::committer::{Message, Shared};
-use crate::{CallNumber, Cause, Done, Job, JobFault, Kind, Mark};
+use crate::{CallNumber, Done, Job, JobFault, Kind, Mark};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -40,7 +40,7 @@ pub enum Handed {
     All,
     /// The queue is full: the rows are kept. Start no call before [`Told::Room`](crate::Told::Room), then flush again.
     Full,
-    /// The committer is gone: the rows are lost, no call may be sent that needs an intent.
+    /// The committer is gone: the rows are lost, jobs were refused, no call may be sent that needs an intent.
     Gone,
 }
 
@@ -116,12 +116,13 @@ impl Ledger {
     /// Queues a job in order with the rows: what was pushed before is written before it, in the same transaction or an
     /// earlier one. `done` is called on the committer's thread after its commit, or when it could not be written.
     pub fn submit(&mut self, job: Job, done: Option<Done>) -> Due {
-        // The tables for it come with the next schema step.
-        drop(job);
-        if let Some(done) = done {
-            done(Err(JobFault::Unavailable(Cause::Failing)));
+        let is_awaited = done.is_some() || job.must_be_durable();
+        self.batch.submit(job, done);
+        if is_awaited {
+            self.is_due = true;
+            return Due::Now;
         }
-        Due::Already
+        self.due()
     }
 
     /// Adds a row.
@@ -148,7 +149,7 @@ impl Ledger {
     }
 
     fn due(&mut self) -> Due {
-        if self.batch.rows.len() >= BATCH_ROWS || self.batch.weight >= BATCH_WEIGHT {
+        if self.batch.length() >= BATCH_ROWS || self.batch.weight >= BATCH_WEIGHT {
             self.flush();
             return Due::Already;
         }
@@ -193,6 +194,11 @@ impl Ledger {
                     return Handed::All;
                 }
                 Err(TrySendError::Full(Message::Batch(batch))) => batch,
+                Err(TrySendError::Disconnected(Message::Batch(mut batch))) => {
+                    batch.refuse(JobFault::Stopped);
+                    self.is_full = true;
+                    return Handed::Gone;
+                }
                 Err(_) => {
                     self.is_full = true;
                     return Handed::Gone;

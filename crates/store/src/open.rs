@@ -2,21 +2,18 @@
 //! left open, and starts the committer. Never makes a new file in place of one that can't be read.
 
 use crate::anchor::{Anchor, Trust};
-use crate::chain::{self, Keys, Link, hex};
+use crate::chain::{self, Keys, hex};
 use crate::committer::{Committer, CommitterThread, Listener, Shared, Told};
-use crate::engine::{ANCHOR_EVERY, Anchors, Engine, Sync};
-use crate::flight::{self, Flight, FlightId, Marks};
-use crate::kept::{self, Kept};
+use crate::engine::{ANCHOR_EVERY, Anchors, Engine, Parts};
+use crate::flight::{self, Flight, Marks};
+use crate::kept::Kept;
 use crate::ledger::Ledger;
-use crate::line::Line;
 use crate::places::{self, Found};
-use crate::reader::read_lines;
-use crate::recover::{Boot, Fate, Recovered, fate};
-use crate::writer::{Tip, Writer};
-use crate::{BootId, CallNumber, Kind, Outcome, StoreFault, Vault, schema};
-use policy::CallState;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
-use std::collections::VecDeque;
+use crate::recover::Recovered;
+use crate::seal::Seal;
+use crate::settle::{self, Begun, Left};
+use crate::{BootId, CallNumber, ReadFault, StoreFault, Vault, schema};
+use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -171,17 +168,23 @@ impl Store {
                 (Keys::new(&key), Some(key))
             }
         };
-        let mut kept = Kept::default();
-        let mut number = 1;
-        if let Some(known) = &mut conn {
-            schema::migrate(known, &path)?;
-            let reading = StoreFault::sql(&path, "reading what is remembered");
-            (kept, number) = Kept::read(known).and_then(|kept| Ok((kept, next_run(known)?))).map_err(reading)?;
-        }
-
         let id = flight::new_id()?;
         // Equal to no other run's where the system's is not known.
         let boot = options.boot.unwrap_or_else(|| BootId::of(&hex(&id)));
+        let seal = Seal::read(&dir)?;
+        let (mut kept, mut left, mut number) = (Kept::default(), Left::default(), 1);
+        if let Some(known) = &mut conn {
+            schema::migrate(known, &path)?;
+            let (now, marks) = ((options.clock)(), Marks::read(run)?);
+            let mut read = || {
+                kept = Kept::read(known, seal.as_ref())?;
+                left = Left::judge(known, marks.as_ref(), boot, now)?;
+                left.bring(&mut kept, now);
+                number = settle::next_run(known)?;
+                Ok(())
+            };
+            read().map_err(StoreFault::sql(&path, "reading what is remembered"))?;
+        }
         let (flight, marks) = flight::prepare(boot);
         let shared = Arc::new(Shared::default());
         let (queue, messages) = sync_channel(QUEUE);
@@ -204,8 +207,10 @@ impl Store {
                         conn
                     }
                 };
+                let seal = seal.map_or_else(|| Seal::make(&dir), Ok)?;
                 let anchor = Anchor::read(&dir)?;
-                let begun = begin(&mut conn, &path, &run, &options, &keys, anchor, (id, boot))?;
+                let begun = settle::begin(&mut conn, &options, (&keys, &seal), anchor, (id, boot), &left)
+                    .map_err(StoreFault::sql(&path, "beginning a run"))?;
                 marks.open(&run, id)?;
                 let mut anchors = None;
                 if begun.trust == Trust::Whole {
@@ -215,21 +220,10 @@ impl Store {
                 }
                 let is_on_network = places::is_on_network(&dir);
                 let Begun { trust, has_gap, recovered, writer } = begun;
-                let engine = Engine {
-                    conn,
-                    writer,
-                    queue: messages,
-                    spare,
-                    shared,
-                    slots,
-                    listener,
-                    clock: options.clock,
-                    path,
-                    sync: Sync::Full,
-                    anchors,
-                    backlog: VecDeque::new(),
-                    lost_rows: 0,
-                };
+                let clock = options.clock;
+                let parts = Parts { conn, writer, seal, queue: messages, spare, shared, slots, listener, clock, path };
+                let engine =
+                    Engine::new(parts, anchors).map_err(StoreFault::sql(&database(&dir), "looking for work"))?;
                 Ok((engine, Settlement { is_on_network, trust, has_gap, recovered }))
             };
             match begin() {
@@ -261,7 +255,7 @@ fn connect(path: &Path, durability: Durability) -> Result<Connection, StoreFault
     // checkpoint_fullfsync only means something on macOS, where fsync alone leaves data in the drive.
     conn.execute_batch(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA checkpoint_fullfsync=1; PRAGMA cache_size=-1024;
-         PRAGMA trusted_schema=0; PRAGMA secure_delete=FAST;",
+         PRAGMA trusted_schema=0; PRAGMA secure_delete=ON;",
     )
     .map_err(failed("setting up"))?;
     if durability == Durability::Power {
@@ -270,89 +264,16 @@ fn connect(path: &Path, durability: Durability) -> Result<Connection, StoreFault
     Ok(conn)
 }
 
-struct Begun {
-    trust: Trust,
-    has_gap: bool,
-    recovered: Vec<Recovered>,
-    writer: Writer,
-}
-
-/// One FULL transaction: ends of open calls, gap row, start row, number of the run.
-fn begin(
-    conn: &mut Connection,
-    path: &Path,
-    run_folder: &Path,
-    options: &Options,
-    keys: &Keys,
-    anchor: Option<Anchor>,
-    (flight, boot): (FlightId, BootId),
-) -> Result<Begun, StoreFault> {
-    let marks = Marks::read(run_folder)?;
-    let at = (options.clock)();
-    let mut settle = || {
-        let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let tip = tip(&transaction)?;
-        let anchored = match anchor {
-            Some(anchor) => link_of(&transaction, anchor.row)?,
-            None => None,
-        };
-        let trust = Trust::judge(anchor, tip.map_or(0, |(tip, _)| tip.seq), anchored);
-        let has_gap = tip.is_some_and(|(_, kind)| kind != Kind::Stop.code());
-        let mut writer = Writer::new(keys.clone(), tip.map(|(tip, _)| tip).unwrap_or_default());
-
-        let same_boot = kept::meta(&transaction, "boot")?.is_some_and(|then| then == boot.to_hex());
-        let expected = kept::meta(&transaction, "flight")?;
-        let expected = marks.as_ref().map(|marks| marks.id).filter(|id| Some(hex(id)) == expected);
-        let mut recovered = Vec::new();
-        for intent in open_intents(&transaction)? {
-            let call = CallNumber(intent.call);
-            let evidence = Marks::evidence(marks.as_ref(), expected, call, boot);
-            let fate = fate(if same_boot { Boot::Same } else { Boot::Other }, evidence);
-            let outcome = match fate {
-                Fate::NotSent => Outcome::NotSent,
-                Fate::OutcomeUnknown => Outcome::OutcomeUnknown,
-            };
-            writer.recovered(&transaction, &intent.line(), outcome, at)?;
-            let (client, server, item) = (intent.client, intent.server, intent.item);
-            recovered.push(Recovered { call, fate, state: CallState::Freed, client, server, item });
-        }
-        if has_gap {
-            let detail = "{\"reason\":\"the last run did not stop in order\"}";
-            writer.line(&transaction, Line { kind: Kind::Gap.code(), at, detail, ..Line::default() })?;
-        }
-        let run = next_run(&transaction)?;
-        let detail = serde_json::json!({"run": run, "version": options.version, "boot": boot.to_hex()}).to_string();
-        writer.line(&transaction, Line { kind: Kind::Start.code(), at, detail: &detail, ..Line::default() })?;
-        kept::set_meta(&transaction, "run", &run.to_string())?;
-        kept::set_meta(&transaction, "boot", &boot.to_hex())?;
-        kept::set_meta(&transaction, "flight", &hex(&flight))?;
-        transaction.commit()?;
-        Ok(Begun { trust, has_gap, recovered, writer })
-    };
-    settle().map_err(StoreFault::sql(path, "beginning a run"))
-}
-
-/// The number of the run that begins. The same until that has been committed.
-fn next_run(conn: &Connection) -> rusqlite::Result<u64> {
-    Ok(kept::meta(conn, "run")?.and_then(|run| run.parse::<u64>().ok()).unwrap_or(0) + 1)
-}
-
-fn tip(conn: &Connection) -> rusqlite::Result<Option<(Tip, u64)>> {
-    conn.query_row("SELECT seq, chain, kind FROM audit ORDER BY seq DESC LIMIT 1", [], |row| {
-        Ok((Tip { seq: row.get::<_, i64>(0)? as u64, link: row.get(1)? }, row.get::<_, i64>(2)? as u64))
-    })
-    .optional()
-}
-
-fn link_of(conn: &Connection, row: u64) -> rusqlite::Result<Option<Link>> {
-    conn.query_row("SELECT chain FROM audit WHERE seq = ?", [row as i64], |row| row.get(0)).optional()
-}
-
-fn open_intents(conn: &Connection) -> rusqlite::Result<Vec<crate::reader::Stored>> {
-    read_lines(conn, "JOIN calls ON calls.intent = audit.seq ORDER BY audit.seq", &[])
-}
-
 /// The database file of a data folder.
 pub(crate) fn database(dir: &Path) -> PathBuf {
     dir.join(places::DATABASE)
+}
+
+/// A connection that can't write, to a store that was opened before.
+pub(crate) fn read_only(dir: &Path) -> Result<Connection, ReadFault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(database(dir), flags)?;
+    conn.busy_timeout(Duration::from_secs(2))?;
+    conn.execute_batch("PRAGMA query_only=1; PRAGMA cache_size=-512; PRAGMA trusted_schema=0;")?;
+    Ok(conn)
 }

@@ -1,8 +1,15 @@
-//! What a person, or the first use, held fast: definitions and remembered approvals. Plain rows.
+//! What a person, or the first use, held fast: definitions and remembered approvals. Plain rows, read at start; the
+//! texts stay in the database until somebody asks for one.
 
+use crate::batch::{effect_code, effect_of};
+use crate::calls::known;
 use crate::{PinHow, PinKind};
 use contract::Hash;
-use policy::Effect;
+use policy::{Effect, Grant};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+type Sql<T> = rusqlite::Result<T>;
 
 /// An approved text: a definition, a server's instructions, its launch command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +26,9 @@ pub struct Pin {
     pub hash: Hash,
     /// Effect class that was approved, for tools.
     pub effect: Option<Effect>,
-    /// The approved text, for diffs and for checking calls by the approved schema. None in [`Kept`](crate::Kept), so
-    /// that a start need not read megabytes: [`Vault::approved`](crate::Vault::approved) has it.
+    /// The approved text, for diffs and for checking calls by the approved schema; saved as None, a text that is there
+    /// already stays. None in [`Kept`](crate::Kept), so that a start need not read megabytes:
+    /// [`Vault::approved`](crate::Vault::approved) has it.
     pub raw: Option<String>,
     /// Milliseconds since 1970.
     pub at_ms: u64,
@@ -39,4 +47,123 @@ pub struct Grants {
     pub tool: Option<String>,
     /// Only those of this session.
     pub session: Option<String>,
+}
+
+pub(crate) fn save(conn: &Connection, it: &Pin) -> Sql<()> {
+    let id: i64 = conn
+        .prepare_cached(
+            "INSERT INTO pins(server, launch, kind, name, hash, effect, at, how) VALUES(?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT(server, launch, kind, name) DO UPDATE SET hash = excluded.hash,
+                effect = excluded.effect, at = excluded.at, how = excluded.how RETURNING id",
+        )?
+        .query_row(
+            params![
+                it.server,
+                it.launch,
+                it.kind.code() as i64,
+                it.name,
+                it.hash.as_bytes(),
+                effect_code(it.effect),
+                it.at_ms as i64,
+                it.how.code() as i64
+            ],
+            |row| row.get(0),
+        )?;
+    let Some(raw) = &it.raw else { return Ok(()) };
+    conn.prepare_cached("INSERT OR REPLACE INTO pin_texts(id, text) VALUES(?, ?)")?.execute(params![id, raw]).map(drop)
+}
+
+pub(crate) fn drop_all(conn: &Connection, server: &str) -> Sql<()> {
+    conn.execute("DELETE FROM pin_texts WHERE id IN (SELECT id FROM pins WHERE server = ?)", [server])?;
+    conn.execute("DELETE FROM pins WHERE server = ?", [server]).map(drop)
+}
+
+pub(crate) fn read(conn: &Connection) -> Sql<Vec<Pin>> {
+    let mut select = conn.prepare(
+        "SELECT server, launch, kind, name, hash, effect, at, how FROM pins ORDER BY server, launch, kind, name",
+    )?;
+    let rows = select.query_map([], |row| {
+        let (kind, effect, how) = (row.get::<_, i64>(2)?, row.get::<_, i64>(5)?, row.get::<_, i64>(7)?);
+        Ok(Pin {
+            server: row.get(0)?,
+            launch: row.get(1)?,
+            kind: known(PinKind::from_code(kind as u64), kind)?,
+            name: row.get(3)?,
+            hash: hash(row, 4)?,
+            effect: effect_or_none(effect)?,
+            raw: None,
+            at_ms: row.get::<_, i64>(6)? as u64,
+            how: known(PinHow::from_code(how as u64), how)?,
+        })
+    })?;
+    rows.collect()
+}
+
+pub(crate) fn text(conn: &Connection, server: &str, launch: &str, kind: PinKind, name: &str) -> Sql<Option<String>> {
+    conn.prepare_cached(
+        "SELECT text FROM pins JOIN pin_texts USING(id) WHERE server = ? AND launch = ? AND kind = ? AND name = ?",
+    )?
+    .query_row(params![server, launch, kind.code() as i64, name], |row| row.get(0))
+    .optional()
+}
+
+pub(crate) fn remember(conn: &Connection, it: &Grant) -> Sql<()> {
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO grants(client, server, launch, tool, session, definition, effect, at)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(params![
+        it.client,
+        it.server,
+        it.launch,
+        it.tool,
+        it.session.as_deref().unwrap_or(""),
+        it.definition.as_bytes(),
+        effect_code(Some(it.effect)),
+        it.at_ms as i64
+    ])
+    .map(drop)
+}
+
+pub(crate) fn forget(conn: &Connection, which: &Grants) -> Sql<()> {
+    conn.prepare_cached(
+        "DELETE FROM grants WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
+            AND (?3 IS NULL OR tool = ?3) AND (?4 IS NULL OR (session = ?4 AND session <> ''))",
+    )?
+    .execute(params![which.client, which.server, which.tool, which.session])
+    .map(drop)
+}
+
+pub(crate) fn grants(conn: &Connection) -> Sql<Vec<Grant>> {
+    let mut select = conn.prepare(
+        "SELECT client, server, launch, tool, session, definition, effect, at FROM grants
+            ORDER BY client, server, launch, tool, session",
+    )?;
+    let rows = select.query_map([], |row| {
+        let text = |at: usize| row.get::<_, String>(at).map(String::into_boxed_str);
+        let effect = row.get::<_, i64>(6)?;
+        Ok(Grant {
+            client: text(0)?,
+            server: text(1)?,
+            launch: text(2)?,
+            tool: text(3)?,
+            session: Some(text(4)?).filter(|session| !session.is_empty()),
+            definition: hash(row, 5)?,
+            effect: known(effect_of(effect), effect)?,
+            at_ms: row.get::<_, i64>(7)? as u64,
+        })
+    })?;
+    rows.collect()
+}
+
+/// 32 bytes, or damage.
+pub(crate) fn hash(row: &Row<'_>, at: usize) -> Sql<Hash> {
+    match <[u8; 32]>::try_from(row.get_ref(at)?.as_blob()?) {
+        Ok(bytes) => Ok(Hash::from_bytes(bytes)),
+        Err(_) => Err(rusqlite::Error::InvalidColumnType(at, "a hash".into(), Type::Blob)),
+    }
+}
+
+fn effect_or_none(code: i64) -> Sql<Option<Effect>> {
+    if code == 0 { Ok(None) } else { known(effect_of(code), code).map(Some) }
 }

@@ -1,6 +1,7 @@
-//! What became of the calls that a dead hub had announced. The decision is a pure function.
+//! What became of a call: of one that a dead hub had announced, and of a record whose call has ended. The decisions are
+//! pure functions.
 
-use crate::CallNumber;
+use crate::{CallNumber, Outcome};
 use policy::CallState;
 
 /// Whether the dead hub ran in this boot of the machine.
@@ -40,6 +41,66 @@ pub fn fate(boot: Boot, evidence: Evidence) -> Fate {
     }
 }
 
+/// How an announced call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Close {
+    /// It ran to its end.
+    Ran,
+    /// Surely not one byte of it left.
+    NotSent,
+    /// It may have run.
+    Unknown,
+}
+
+/// Judges an end row by its outcome and by whether the call had a flight mark.
+pub fn close(outcome: Outcome, was_marked: bool) -> Close {
+    match outcome {
+        Outcome::Ok | Outcome::ToolError | Outcome::RpcError | Outcome::InvalidResult | Outcome::ResultTooLarge => {
+            Close::Ran
+        }
+        Outcome::OutcomeUnknown => Close::Unknown,
+        Outcome::NotSent => Close::NotSent,
+        _ if was_marked => Close::Unknown,
+        _ => Close::NotSent,
+    }
+}
+
+/// What a record says that counts when its call ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Where it stands.
+    pub state: CallState,
+    /// Whether its result is to be replayed.
+    pub has_key: bool,
+    /// Whether a person approved it.
+    pub was_approved: bool,
+    /// When the approval ends, in milliseconds since 1970.
+    pub expires_ms: u64,
+}
+
+/// How a record stands after the end of its announced call; freed: no record is kept. An approval whose call was surely
+/// not sent is given back, unless its time is over. A record that the hub has already put elsewhere stays there.
+pub fn after(standing: Standing, close: Close, now_ms: u64) -> CallState {
+    match standing.state {
+        // The reservation was told later than the intent.
+        CallState::Intent | CallState::Reserved => match close {
+            Close::Ran if standing.has_key => CallState::Settled,
+            Close::NotSent if standing.was_approved && now_ms < standing.expires_ms => CallState::Approved,
+            Close::Ran | Close::NotSent => CallState::Freed,
+            Close::Unknown => CallState::Unknown,
+        },
+        CallState::Settled if !standing.has_key => CallState::Freed,
+        state => state,
+    }
+}
+
+impl Standing {
+    /// Whether the hub has said nothing of the call since it was announced.
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.state, CallState::Intent | CallState::Reserved)
+    }
+}
+
 /// A call that was open when the last run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovered {
@@ -48,7 +109,7 @@ pub struct Recovered {
     /// What became of it; recorded as its end row.
     pub fate: Fate,
     /// How its record stands now: approved again if it was approved, was not sent and has not expired; unknown until a
-    /// person settles it; freed where no record is kept.
+    /// person settles it; freed where no record is kept. [`Kept::calls`](crate::Kept::calls) has it so already.
     pub state: CallState,
     /// Who asked.
     pub client: String,

@@ -2,23 +2,32 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod audit;
+mod cut;
 mod failing;
 mod files;
+mod journal;
 mod kept;
 mod kill;
+mod migration;
+mod records;
 mod recovery;
+mod search;
 mod tamper;
 
 use crate::*;
 use bytes::Bytes;
+use contract::Hash;
+use policy::CallState;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 pub(crate) const SECRET: &str = "hunter2-and-more";
 
+const NOW: u64 = 1_790_000_000_000;
+
 fn options() -> Options {
-    Options { clock: || 1_790_000_000_000, boot: Some(BootId::of("one boot")), ..Options::new("0.0.0-test") }
+    Options { clock: || NOW, boot: Some(BootId::of("one boot")), ..Options::new("0.0.0-test") }
 }
 
 struct Desk {
@@ -119,6 +128,48 @@ impl Desk {
         self.opened.ledger.flush();
         self.opened.committer.submit_and_wait(Job::ForgetServer("nobody".into()))
     }
+}
+
+/// A call of a client that waits for a person, with a key and a secret in its arguments.
+fn waiting(call: CallNumber) -> CallRecord {
+    CallRecord {
+        state: CallState::Waiting,
+        session: "s1".into(),
+        launch: "sha256:1".into(),
+        name: "shop__place_order".into(),
+        definition: Some(Hash::of(b"definition")),
+        asked: Some(Hash::of(b"asked")),
+        sent: Some(Hash::of(b"asked")),
+        key: Some(Hash::of(b"key")),
+        policy: Some(Hash::of(b"policy")),
+        effect: policy::Effect::Destructive,
+        tier: policy::Tier::Each,
+        rule: "no prod".into(),
+        why: "the rule".into(),
+        expires_ms: NOW + 900_000,
+        arguments: Some(Bytes::from(format!(r#"{{"card":"{SECRET}"}}"#))),
+        ..CallRecord::new(call, "claude-code", "shop", "place_order", NOW)
+    }
+}
+
+fn approved(call: CallNumber) -> CallRecord {
+    CallRecord {
+        state: CallState::Approved,
+        decided_ms: NOW + 5,
+        decided_by: "terminal".into(),
+        reason: "fine".into(),
+        scope: Some(policy::Scope::Once),
+        edited: Some(Bytes::from(format!(r#"{{"card":"{SECRET}","n":1}}"#))),
+        ..waiting(call)
+    }
+}
+
+fn put(record: &CallRecord) -> Job {
+    Job::PutCall { record: Box::new(record.clone()), note: None }
+}
+
+fn do_job(desk: &Desk, job: Job) {
+    desk.opened.committer.submit_and_wait(job).unwrap();
 }
 
 fn whole_log(dir: &Path) -> Vec<AuditRecord> {

@@ -1,13 +1,16 @@
 //! Writes rows, names and the chain through one connection. Everything in it is inside the caller's transaction;
 //! after a rollback `forget` must be called.
 
-use crate::batch::{Batch, Registration, Row};
+use crate::batch::{Batch, Registration, Row, RowDetail};
+use crate::blocks::Block;
 use crate::chain::{Keys, Link};
+use crate::facets::Facet;
 use crate::flight::Slots;
 use crate::line::Line;
-use crate::{Kind, Outcome, args};
-use rusqlite::{Connection, OptionalExtension, Statement, params};
+use crate::{Kind, Method, Outcome, args, calls};
+use rusqlite::{Connection, OptionalExtension, Statement};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// The last row: what the next one is chained to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,45 +19,55 @@ pub(crate) struct Tip {
     pub link: Link,
 }
 
-/// State of a call record that has only its intent.
-pub(crate) const INTENT: u8 = 1;
-
 struct Slot {
     it: Registration,
     id: i64,
     definition: i64,
 }
 
+/// What rows of one facet have in common, by registered names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Common {
+    client: u32,
+    server: u32,
+    item: u32,
+    detail: u32,
+    kind: Kind,
+    method: Method,
+    effect: u8,
+    outcome: Outcome,
+    fields: u64,
+}
+
 pub(crate) struct Writer {
     keys: Keys,
     pub tip: Tip,
+    /// The newest facet that a row was given.
+    pub newest_facet: i64,
     registered: FxHashMap<u32, Slot>,
     names: FxHashMap<Box<str>, i64>,
+    facets: FxHashMap<Common, i64>,
+    /// None: to be read.
+    block: Option<Block>,
     shape: Vec<u8>,
     room: Vec<u8>,
 }
 
-/// Names that are not registered but come as text (notes) and are kept at hand.
-const MOST_NAMES: usize = 4096;
+/// Names that are not registered but come as text (notes) and are kept at hand; facets alike.
+const MOST_AT_HAND: usize = 4096;
 
-const INSERT: &str = "INSERT INTO audit VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
-/// Numbers of the names of a line.
-#[derive(Clone, Copy, Default)]
-struct Ids {
-    client: i64,
-    server: i64,
-    item: i64,
-    definition: i64,
-}
+const INSERT: &str = "INSERT INTO audit VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 impl Writer {
     pub(crate) fn new(keys: Keys, tip: Tip) -> Writer {
         Writer {
             keys,
             tip,
+            newest_facet: 0,
             registered: FxHashMap::default(),
             names: FxHashMap::default(),
+            facets: FxHashMap::default(),
+            block: None,
             shape: Vec::new(),
             room: Vec::new(),
         }
@@ -77,26 +90,43 @@ impl Writer {
     /// After a rollback: numbers given since may be void, the tip is `tip` again.
     pub(crate) fn forget(&mut self, tip: Tip) {
         self.tip = tip;
+        self.forget_numbers();
+        self.block = None;
+    }
+
+    /// Numbers of names and facets may have become void.
+    pub(crate) fn forget_numbers(&mut self) {
         self.names.clear();
+        self.facets.clear();
         for slot in self.registered.values_mut() {
             slot.id = 0;
             slot.definition = 0;
         }
     }
 
-    /// Writes the rows of a batch.
-    pub(crate) fn batch(&mut self, conn: &Connection, batch: &Batch) -> rusqlite::Result<()> {
+    /// Writes some of the rows of a batch.
+    pub(crate) fn rows(&mut self, conn: &Connection, batch: &Batch, which: Range<usize>) -> rusqlite::Result<()> {
         let mut insert = conn.prepare_cached(INSERT)?;
-        for row in &batch.rows {
-            let ids = self.ids(conn, row)?;
+        for row in &batch.rows[which] {
             let arguments = batch.arguments(row);
+            self.shape.clear();
+            let mut fields = 0;
+            if !arguments.is_empty() {
+                let item = self.registered.get(&row.item);
+                let known = item.map_or(&[][..], |item| &item.it.fields);
+                fields = args::shape(arguments, known, &self.keys, &mut self.shape);
+            }
+            let text = match row.detail {
+                RowDetail::Text { start, length } => String::from_utf8_lossy(batch.text(start, length)),
+                RowDetail::None | RowDetail::Known(_) => "".into(),
+            };
+            let facet = self.facet(conn, row, &text, fields)?;
             let at = |id: u32| self.registered.get(&id).map(|slot| &slot.it);
             let (client, server, item) = (at(row.client), at(row.server), at(row.item));
-            self.shape.clear();
-            if !arguments.is_empty() {
-                let known = item.map_or(&[][..], |item| &item.fields);
-                args::shape(arguments, known, &self.keys, &mut self.shape);
-            }
+            let detail = match row.detail {
+                RowDetail::Known(id) => at(id).map_or("", |it| &it.text),
+                RowDetail::None | RowDetail::Text { .. } => &text,
+            };
             let stages = row.stages;
             let line = Line {
                 seq: self.tip.seq + 1,
@@ -115,14 +145,16 @@ impl Writer {
                 stages: [stages.checked, stages.held, stages.queued, stages.ran, stages.answered].map(u64::from),
                 stranger: row.stranger.as_ref().map_or(&[], |stranger| stranger),
                 shape: &self.shape,
-                detail: "",
+                detail,
             };
             let link = line.link(&self.keys.chain, &self.tip.link, &mut self.room);
-            put(&mut insert, &line, ids, &link)?;
+            put(&mut insert, &line, facet, &link)?;
             self.tip = Tip { seq: line.seq, link };
+            self.newest_facet = self.newest_facet.max(facet);
+            count(&mut self.block, conn, self.tip.seq, facet, row.at)?;
             match row.kind {
-                Kind::Intent => open_call(conn, row.call.0, self.tip.seq)?,
-                Kind::End => close_call(conn, row.call.0)?,
+                Kind::Intent => calls::intend(conn, row.call, self.tip.seq)?,
+                Kind::End => calls::end(conn, row.call, row.outcome, row.slot.is_some(), row.at)?,
                 _ => {}
             }
         }
@@ -131,17 +163,25 @@ impl Writer {
 
     /// Writes one row that comes as text.
     pub(crate) fn line(&mut self, conn: &Connection, line: Line<'_>) -> rusqlite::Result<()> {
-        let ids = Ids {
+        let facet = Facet {
+            kind: line.kind,
             client: self.name(conn, line.client)?,
             server: self.name(conn, line.server)?,
             item: self.name(conn, line.item)?,
             definition: self.name(conn, line.definition)?,
+            method: line.method,
+            effect: line.effect,
+            outcome: line.outcome,
+            detail: self.name(conn, line.detail)?,
+            fields: "",
         };
+        let facet = facet.id(conn)?;
         let line = Line { seq: self.tip.seq + 1, ..line };
         let link = line.link(&self.keys.chain, &self.tip.link, &mut self.room);
-        put(&mut *conn.prepare_cached(INSERT)?, &line, ids, &link)?;
+        put(&mut *conn.prepare_cached(INSERT)?, &line, facet, &link)?;
         self.tip = Tip { seq: line.seq, link };
-        Ok(())
+        self.newest_facet = self.newest_facet.max(facet);
+        count(&mut self.block, conn, line.seq, facet, line.at)
     }
 
     /// Writes the end of a call that was open when the last run ended.
@@ -153,15 +193,67 @@ impl Writer {
         at: u64,
     ) -> rusqlite::Result<()> {
         let kind = Kind::End.code();
-        self.line(conn, Line { kind, at, outcome: end.code(), shape: &[], stranger: &[], ..intent.clone() })?;
-        close_call(conn, intent.call)
+        self.line(conn, Line { kind, at, outcome: end.code(), shape: &[], stranger: &[], ..intent.clone() })
     }
 
-    fn ids(&mut self, conn: &Connection, row: &Row) -> rusqlite::Result<Ids> {
+    fn facet(&mut self, conn: &Connection, row: &Row, text: &str, fields: u64) -> rusqlite::Result<i64> {
+        let detail = match row.detail {
+            RowDetail::Known(id) => id,
+            RowDetail::None | RowDetail::Text { .. } => 0,
+        };
+        let common = Common {
+            client: row.client,
+            server: row.server,
+            item: row.item,
+            detail,
+            kind: row.kind,
+            method: row.method,
+            effect: row.effect,
+            outcome: row.outcome,
+            fields,
+        };
+        if text.is_empty()
+            && let Some(&facet) = self.facets.get(&common)
+        {
+            return Ok(facet);
+        }
         let (client, _) = self.slot(conn, row.client)?;
         let (server, _) = self.slot(conn, row.server)?;
         let (item, definition) = self.slot(conn, row.item)?;
-        Ok(Ids { client, server, item, definition })
+        let detail = if text.is_empty() { self.slot(conn, detail)?.0 } else { name_id(conn, text)? };
+        let facet = Facet {
+            kind: row.kind.code(),
+            client,
+            server,
+            item,
+            definition,
+            method: row.method.code(),
+            effect: u64::from(row.effect),
+            outcome: row.outcome.code(),
+            detail,
+            fields: &self.fields(row.item, fields),
+        };
+        let facet = facet.id(conn)?;
+        if text.is_empty() {
+            if self.facets.len() >= MOST_AT_HAND {
+                self.facets.clear();
+            }
+            self.facets.insert(common, facet);
+        }
+        Ok(facet)
+    }
+
+    /// The names that the bits stand for.
+    fn fields(&self, item: u32, present: u64) -> String {
+        let known = self.registered.get(&item).map_or(&[][..], |slot| &slot.it.fields);
+        let mut names = String::new();
+        for (_, name) in known.iter().take(64).enumerate().filter(|(place, _)| present >> place & 1 == 1) {
+            if !names.is_empty() {
+                names.push(' ');
+            }
+            names.push_str(name);
+        }
+        names
     }
 
     fn slot(&mut self, conn: &Connection, id: u32) -> rusqlite::Result<(i64, i64)> {
@@ -186,7 +278,7 @@ impl Writer {
             return Ok(id);
         }
         let id = name_id(conn, text)?;
-        if self.names.len() >= MOST_NAMES {
+        if self.names.len() >= MOST_AT_HAND {
             self.names.clear();
         }
         self.names.insert(text.into(), id);
@@ -201,6 +293,14 @@ pub(crate) fn free_slots(batch: &Batch, slots: &Slots) {
     }
 }
 
+fn count(block: &mut Option<Block>, conn: &Connection, seq: u64, facet: i64, at: u64) -> rusqlite::Result<()> {
+    let block = match block {
+        Some(block) => block,
+        None => block.insert(Block::read(conn, seq)?),
+    };
+    block.add(conn, seq, facet, at)
+}
+
 fn name_id(conn: &Connection, text: &str) -> rusqlite::Result<i64> {
     if text.is_empty() {
         return Ok(0);
@@ -212,32 +312,9 @@ fn name_id(conn: &Connection, text: &str) -> rusqlite::Result<i64> {
     conn.prepare_cached("INSERT INTO names(text) VALUES(?)")?.insert([text])
 }
 
-fn open_call(conn: &Connection, call: u64, intent: u64) -> rusqlite::Result<()> {
-    conn.prepare_cached("INSERT INTO calls(call, state, intent) VALUES(?, ?, ?)")?
-        .execute(params![call as i64, INTENT, intent as i64])
-        .map(drop)
-}
-
-fn close_call(conn: &Connection, call: u64) -> rusqlite::Result<()> {
-    conn.prepare_cached("DELETE FROM calls WHERE call = ?")?.execute([call as i64]).map(drop)
-}
-
-fn put(insert: &mut Statement<'_>, line: &Line<'_>, ids: Ids, link: &Link) -> rusqlite::Result<()> {
-    let numbers = [
-        line.seq as i64,
-        line.call as i64,
-        line.kind as i64,
-        line.at as i64,
-        ids.client,
-        ids.server,
-        ids.item,
-        ids.definition,
-        line.method as i64,
-        line.effect as i64,
-        line.outcome as i64,
-        line.args_bytes as i64,
-        line.result_bytes as i64,
-    ];
+fn put(insert: &mut Statement<'_>, line: &Line<'_>, facet: i64, link: &Link) -> rusqlite::Result<()> {
+    let numbers =
+        [line.seq as i64, line.call as i64, facet, line.at as i64, line.args_bytes as i64, line.result_bytes as i64];
     let mut column = 0;
     for number in numbers.into_iter().chain(line.stages.into_iter().map(|stage| stage as i64)) {
         column += 1;
@@ -245,7 +322,6 @@ fn put(insert: &mut Statement<'_>, line: &Line<'_>, ids: Ids, link: &Link) -> ru
     }
     insert.raw_bind_parameter(column + 1, line.stranger)?;
     insert.raw_bind_parameter(column + 2, line.shape)?;
-    insert.raw_bind_parameter(column + 3, line.detail)?;
-    insert.raw_bind_parameter(column + 4, &link[..])?;
+    insert.raw_bind_parameter(column + 3, &link[..])?;
     insert.raw_execute().map(drop)
 }

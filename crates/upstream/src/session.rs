@@ -211,6 +211,22 @@ impl Session {
         Some(entry.waiter)
     }
 
+    /// Tells the server that nobody waits for a request, and goes on waiting for its answer. Over HTTP the end of the
+    /// stream is the cancel, and with it the answer is gone.
+    pub(crate) fn cancel_and_listen(&self, id: u64, reason: &str) -> bool {
+        if self.is_http() || !self.pending.borrow().contains_key(&id) {
+            return false;
+        }
+        self.notify_cancelled(id, reason);
+        true
+    }
+
+    fn notify_cancelled(&self, id: u64, reason: &str) {
+        let params = format!("{{\"requestId\":{id},\"reason\":{}}}", object::quote(reason)).into();
+        // Whoever does not read is not cancelled; its deadline ends it.
+        let _ = self.notify("notifications/cancelled", Some(&params));
+    }
+
     /// Forgets a request of the hub's own whose answer nobody waits for any more.
     pub(crate) fn forget(&self, id: u64) {
         // On pipes the answer comes all the same, and is to be known for what it is.
@@ -225,9 +241,7 @@ impl Session {
             // The end of its stream says it.
             return link.abandon(id);
         }
-        let params = format!("{{\"requestId\":{id},\"reason\":{}}}", object::quote(reason)).into();
-        // Whoever does not read is not cancelled; its deadline ends it.
-        let _ = self.notify("notifications/cancelled", Some(&params));
+        self.notify_cancelled(id, reason);
         if let Some(wired) = self.link.get() {
             wired.link().abandon(id);
         }

@@ -42,9 +42,9 @@ pub struct Approve {
     /// Other arguments in place of those that were asked for, or - to read them from stdin
     #[arg(long, value_name = "JSON")]
     pub args: Option<String>,
-    /// For how long the approval holds
-    #[arg(long, value_enum, value_name = "SCOPE", default_value_t = Remember::Once)]
-    pub remember: Remember,
+    /// For how long the approval holds; left out: until the tool changes where it asks once, else for this call
+    #[arg(long, value_enum, value_name = "SCOPE")]
+    pub remember: Option<Remember>,
     /// Only if the call still has this digest
     #[arg(long, value_name = "HASH")]
     pub digest: Option<String>,
@@ -111,6 +111,9 @@ pub enum Catalog {
         /// Only this server
         #[arg(long, value_name = "SERVER")]
         server: Option<String>,
+        /// Every word of new definitions, too
+        #[arg(long)]
+        full: bool,
     },
     /// Approve exactly what was shown
     Approve {

@@ -34,11 +34,11 @@ pub fn approval(command: Approval, hub: &Client, out: &Out) -> Result<Exit, Faul
 fn approve(args: Approve, hub: &Client, out: &Out) -> Result<Exit, Fault> {
     let edited = args.args.map(|text| read(&text, std::io::stdin())).transpose()?;
     let edited = edited.map(|raw| raw.get().to_owned());
-    let remember = match args.remember {
+    let remember = args.remember.map(|remember| match remember {
         Remember::Once => Scope::Once,
         Remember::Session => Scope::Session,
         Remember::Tool => Scope::Tool,
-    };
+    });
     let (id, digest) = named(args.id, args.digest, hub)?;
     let decided = pin::decide::<op::ApprovalApprove>(hub, |pin| Words {
         id: id.clone(),

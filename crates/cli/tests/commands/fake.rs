@@ -193,6 +193,16 @@ fn call(name: &str, arguments: &str) -> Result<CallView, Refusal> {
 async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
     while let Some(word) = ear.recv().await {
         match word {
+            // Who asks for these is told that the hub stops.
+            Operation::Waiting(_)
+            | Operation::Decide(..)
+            | Operation::Decided(..)
+            | Operation::Calls(_)
+            | Operation::Settle(..)
+            | Operation::Pause(..)
+            | Operation::Reviews(..)
+            | Operation::ApproveDefinition(..)
+            | Operation::Explain(..) => {}
             Operation::Status(tell) => drop(tell.send(Status {
                 pid: process.lock().unwrap().id(),
                 version: "9.9.9".into(),
@@ -204,6 +214,9 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
                 clients: vec![],
                 audit: "ok".into(),
                 slow: Slow::default(),
+                waiting: 0,
+                unknown: 0,
+                pause: hub::person::Pause::default(),
             })),
             Operation::Server(name, tell) => drop(tell.send(server(&name).map(|server| ServerDetail {
                 server,

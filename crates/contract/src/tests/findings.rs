@@ -1,6 +1,7 @@
 //! What a person is told to look at twice.
 
-use crate::finding::{FindingKind, hidden_text, server_keys};
+use crate::finding::{FindingKind, server_keys};
+use crate::scan::{Kind, scan};
 use crate::visible::Hidden;
 
 fn sentences(keys: &[&str]) -> Vec<String> {
@@ -45,13 +46,13 @@ fn hidden_text_is_found_in_every_field() {
         let mut tool = serde_json::json!({"name": "t", "title": "T", "description": "⚠\u{FE0F} d\n",
             "inputSchema": {"properties": {"p": {"description": "", "enum": [""], "default": ""}}},
             "outputSchema": {"title": ""}, "icons": [{"src": ""}], "_meta": {"k": ""}, "annotations": {"title": ""}});
-        assert_eq!(hidden_text(tool.to_string().as_bytes()), Ok(Vec::new()));
+        assert_eq!(scan(tool.to_string().as_bytes(), Kind::Tool), []);
         *tool.pointer_mut(field).unwrap() = "a\u{E0041}\u{E0042}\u{202E}".into();
-        let found = hidden_text(tool.to_string().as_bytes()).unwrap();
+        let found = scan(tool.to_string().as_bytes(), Kind::Tool);
         let kinds: Vec<_> = found.iter().map(|finding| (finding.place.as_str(), finding.kind.clone())).collect();
         let hidden = |kind, count| FindingKind::Hidden { kind, count };
         assert_eq!(kinds, [(field, hidden(Hidden::Tag, 2)), (field, hidden(Hidden::Bidi, 1))]);
     }
-    let key = hidden_text("{\"p\\u200b\":1}".as_bytes()).unwrap();
+    let key = scan("{\"p\\u200b\":1}".as_bytes(), Kind::Tool);
     assert_eq!(key[0].sentence(), "/p\\u{200B} has a zero-width character");
 }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod arguments;
+mod changes;
 mod definitions;
 mod findings;
 mod hashes;
@@ -10,5 +11,6 @@ mod json;
 mod names;
 mod outcomes;
 mod outputs;
+mod scans;
 mod schemas;
 mod visible;

@@ -1,7 +1,10 @@
 //! Each operation of the closed list, and who does it. The match has no rest: a new operation does not compile without
 //! its place here.
 
+mod approvals;
+mod catalog;
 mod config;
+mod policy;
 mod servers;
 mod tokens;
 mod tools;
@@ -10,7 +13,7 @@ pub use config::{config_paths, config_report};
 
 use crate::logs::{self, LogOf};
 use crate::problems::{Failure, Outcome};
-use crate::routes::Shared;
+use crate::routes::{Peer, Shared};
 use crate::views;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -21,7 +24,7 @@ use operator::words::{ServerList, Stopping as Ending};
 use operator::{Name, code, op};
 
 /// Does the operation with the body of its request.
-pub async fn run(name: Name, body: Bytes, shared: Shared) -> Outcome<Response> {
+pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcome<Response> {
     let parts = &shared.parts;
     let hub = &parts.hub;
     match name {
@@ -96,19 +99,40 @@ pub async fn run(name: Name, body: Bytes, shared: Shared) -> Outcome<Response> {
             nothing::<op::ConfigPath>(&body)?;
             document::<op::ConfigPath>(config_paths(&parts.places))
         }
-        Name::ApprovalList
-        | Name::ApprovalShow
-        | Name::ApprovalApprove
-        | Name::ApprovalDeny
-        | Name::ApprovalPin
-        | Name::CallList
-        | Name::CallSettle
-        | Name::Pause
-        | Name::Resume
-        | Name::CatalogDiff
-        | Name::CatalogApprove
+        Name::ApprovalList => {
+            document::<op::ApprovalList>(approvals::list(hub, input::<op::ApprovalList>(&body)?, false).await?)
+        }
+        Name::ApprovalShow => {
+            document::<op::ApprovalShow>(approvals::show(hub, &input::<op::ApprovalShow>(&body)?.id).await?)
+        }
+        Name::ApprovalApprove => {
+            let asked = input::<op::ApprovalApprove>(&body)?;
+            document::<op::ApprovalApprove>(approvals::approve(hub, asked, peer).await?)
+        }
+        Name::ApprovalDeny => {
+            document::<op::ApprovalDeny>(approvals::deny(hub, input::<op::ApprovalDeny>(&body)?, peer).await?)
+        }
+        Name::CallList => document::<op::CallList>(approvals::calls(hub, input::<op::CallList>(&body)?).await?),
+        Name::CallSettle => {
+            document::<op::CallSettle>(approvals::settle(hub, input::<op::CallSettle>(&body)?, peer).await?)
+        }
+        Name::Pause => {
+            nothing::<op::Pause>(&body)?;
+            document::<op::Pause>(approvals::paused(hub, hub.pause(&peer.name()).await?).await?)
+        }
+        Name::Resume => {
+            input::<op::Resume>(&body)?;
+            document::<op::Resume>(approvals::paused(hub, hub.resume(&peer.name()).await?).await?)
+        }
+        Name::PolicyExplain => {
+            document::<op::PolicyExplain>(policy::explain(hub, input::<op::PolicyExplain>(&body)?).await?)
+        }
+        Name::CatalogDiff => document::<op::CatalogDiff>(catalog::diff(hub, input::<op::CatalogDiff>(&body)?).await?),
+        Name::CatalogApprove => {
+            document::<op::CatalogApprove>(catalog::approve(hub, input::<op::CatalogApprove>(&body)?, peer).await?)
+        }
+        Name::ApprovalPin
         | Name::PolicyCheck
-        | Name::PolicyExplain
         | Name::AuditList
         | Name::AuditShow
         | Name::AuditTail

@@ -107,6 +107,16 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
     let known = |name: &str| if ["notes", "shop"].contains(&name) { Ok(server_view(name)) } else { Err(unknown(name)) };
     while let Some(word) = ear.recv().await {
         match word {
+            // Who asks for these is told that the hub stops.
+            Operation::Waiting(_)
+            | Operation::Decide(..)
+            | Operation::Decided(..)
+            | Operation::Calls(_)
+            | Operation::Settle(..)
+            | Operation::Pause(..)
+            | Operation::Reviews(..)
+            | Operation::ApproveDefinition(..)
+            | Operation::Explain(..) => {}
             Operation::Status(tell) => {
                 let _ = tell.send(Status {
                     pid: 42,
@@ -119,6 +129,9 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
                     clients: vec![],
                     audit: "ok".into(),
                     slow: Slow { turns: 2, longest_us: 1_500, longest: Some("server".into()) },
+                    waiting: 0,
+                    unknown: 0,
+                    pause: hub::person::Pause::default(),
                 });
             }
             Operation::Server(name, tell) => {

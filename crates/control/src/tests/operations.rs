@@ -185,10 +185,7 @@ async fn entries_are_written_all_or_none() {
 #[tokio::test]
 async fn what_is_not_offered_yet_says_so() {
     let fake = Fake::start();
-    assert_eq!(
-        code(fake.client.call::<op::ApprovalList>(&ApprovalFilter::default()).await.unwrap_err()),
-        "not_offered"
-    );
+    assert_eq!(code(fake.client.call::<op::PolicyCheck>(&Nothing {}).await.unwrap_err()), "not_offered");
     assert_eq!(code(fake.client.lines::<op::AuditTail>(&AuditTail::default()).await.err().unwrap()), "not_offered");
     fake.end().await;
 }

@@ -26,6 +26,7 @@ use self::session::{Holder, Sessions};
 use self::shared::Places;
 use ::http::Method;
 use ::hub::agent::{AgentHandle, Identity, Notices, UnknownView};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
@@ -80,6 +81,9 @@ struct Caller {
     holder: Holder,
 }
 
+/// How long approvals of one session of a token hold.
+const TOKEN_SESSION: Duration = Duration::from_secs(12 * 60 * 60);
+
 struct Door {
     hub: Rc<dyn Hub>,
     tokens: RefCell<Tokens>,
@@ -89,6 +93,8 @@ struct Door {
     bounds: Bounds,
     sessions: Sessions,
     places: Places,
+    /// Per token: since when its session runs, and its key.
+    sessions_of_tokens: RefCell<FxHashMap<Rc<str>, (Instant, Rc<str>)>>,
     open: Rc<Open>,
 }
 
@@ -112,6 +118,7 @@ impl HttpDoor {
             bounds,
             sessions: Sessions::default(),
             places: Places::default(),
+            sessions_of_tokens: RefCell::default(),
             open: Rc::default(),
         };
         HttpDoor { door: Rc::new(door) }
@@ -147,8 +154,21 @@ impl HttpDoor {
 
 impl Door {
     fn join(&self, caller: &Caller, notices: Rc<dyn Notices>) -> Result<Box<dyn Place>, UnknownView> {
-        let identity = Identity { name: caller.name.clone(), unverified: false, transport: "http" };
+        let session = self.sessions_of(&caller.name);
+        let name = caller.name.clone();
+        let identity = Identity { name, unverified: false, transport: "http", session, process: None };
         self.hub.join(identity, caller.holder.view.clone(), notices)
+    }
+
+    /// The session of a token: twelve hours from its first use.
+    fn sessions_of(&self, token: &Rc<str>) -> Rc<str> {
+        let mut known = self.sessions_of_tokens.borrow_mut();
+        let fresh = || (Instant::now(), Rc::<str>::from(format!("token:{token}:{}", crate::fresh_key())));
+        let (since, session) = known.entry(Rc::clone(token)).or_insert_with(fresh);
+        if since.elapsed() > TOKEN_SESSION {
+            (*since, *session) = fresh();
+        }
+        Rc::clone(session)
     }
 
     /// Who sends it and where to: no valid token comes before no such path.

@@ -34,6 +34,10 @@ pub(super) struct Conn {
     pub(super) out: Rc<Outbox>,
     view: RefCell<View>,
     host: RefCell<Option<Rc<str>>>,
+    /// The process at the other end: the adapter, or a host that speaks for itself.
+    peer: Option<u32>,
+    /// The adapter's own id, the same over reconnects; else one of this connection.
+    key: RefCell<Rc<str>>,
     /// `stdio` through an adapter, else `socket`.
     transport: Cell<&'static str>,
     seat: RefCell<Option<Rc<Seat>>>,
@@ -52,13 +56,15 @@ pub(super) struct Conn {
 }
 
 impl Conn {
-    pub(super) fn new(agents: AgentHandle, out: Rc<Outbox>) -> Rc<Conn> {
+    pub(super) fn new(agents: AgentHandle, out: Rc<Outbox>, peer: Option<u32>) -> Rc<Conn> {
         Rc::new_cyclic(|me| Conn {
             me: Weak::clone(me),
             agents,
             out,
             view: RefCell::new(View::All),
             host: RefCell::default(),
+            peer,
+            key: RefCell::new(crate::fresh_key()),
             transport: Cell::new("socket"),
             seat: RefCell::default(),
             session: RefCell::default(),
@@ -116,6 +122,9 @@ impl Conn {
         }
         let Ok(Hello { callgate: attach }) = serde_json::from_slice::<Hello<Attach>>(text) else { return false };
         *self.host.borrow_mut() = attach.host.as_deref().map(Rc::from);
+        if let Some(key) = attach.session.as_deref().filter(|key| (8..=128).contains(&key.len())) {
+            *self.key.borrow_mut() = key.into();
+        }
         if let Some(server) = &attach.server {
             *self.view.borrow_mut() = View::Server(server.as_str().into());
         } else if let Some(profile) = &attach.profile {
@@ -160,14 +169,15 @@ impl Conn {
             return Some(Rc::clone(seat));
         }
         let host = self.host.borrow().clone();
+        let (transport, session, process) = (self.transport.get(), Rc::clone(&self.key.borrow()), self.peer);
         let identity = match host {
-            Some(name) => Identity { name, unverified: false, transport: self.transport.get() },
+            Some(name) => Identity { name, unverified: false, transport, session, process },
             None => {
                 let [name] = object::pick(client_info, ["name"]);
                 let name = name.and_then(|range| object::text(&client_info[range]).map(|name| name.into_owned()));
                 let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".into());
                 let name = name.chars().take(120).collect::<String>().into();
-                Identity { name, unverified: true, transport: self.transport.get() }
+                Identity { name, unverified: true, transport, session, process }
             }
         };
         let notices = self.me.upgrade()?;

@@ -39,3 +39,8 @@ pub(super) fn both(stream: Stream) -> (Source, Dest) {
     let stream = Rc::new(stream);
     (Source::Socket(Rc::clone(&stream)), Dest::Socket(stream))
 }
+
+/// The process at the other end.
+pub(super) fn peer(stream: &Stream) -> Option<u32> {
+    u32::try_from(stream.peer_cred().ok()?.pid()?).ok()
+}

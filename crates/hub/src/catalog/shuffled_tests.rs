@@ -5,6 +5,7 @@
 use super::{Catalog, ListKind, Shelf};
 use crate::agent::View;
 use crate::backend::{Backend, Rules};
+use crate::gate::Gate;
 use bytes::Bytes;
 use frame::{Era, Version, object};
 use proptest::prelude::*;
@@ -58,7 +59,7 @@ fn listing(tools: &[String]) -> Rc<Listing> {
 
 fn built(config: &[Rc<Backend>]) -> Catalog {
     let shelves: Vec<Rc<Shelf>> = config.iter().map(|backend| backend.shelf()).collect();
-    Catalog::build(&View::All, &shelves, None)
+    Catalog::build(&View::All, &shelves, None, &Gate::default())
 }
 
 /// The whole lists, as a client gets them.

@@ -3,15 +3,15 @@
 
 use super::address;
 use super::keys::{self, DefaultVerdict, EffectWord, Kind, Root, Server, Share, Start};
-use super::settings::{Address, Config, IDLE_STOP_SECONDS, Launch, PolicyConfig, Program, ServerConfig};
+use super::settings::{
+    Address, ApprovalConfig, Config, HostConfig, IDLE_STOP_SECONDS, Launch, PolicyConfig, Program, ServerConfig,
+};
 use super::template::{Slot, Template};
 use super::walk::{Walked, join};
 use globset::Glob;
 use indexmap::IndexMap;
-use policy::Effect;
+use policy::{Effect, Fallback, RuleSource, Rulebook, Then};
 use std::time::Duration;
-
-const NOT_ENFORCED: &str = "not enforced yet; the only policy accepted so far is {\"default\": \"allow\"}";
 
 /// Headers that belong to the transport.
 const OWN_HEADERS: [&str; 12] = [
@@ -31,7 +31,7 @@ const OWN_HEADERS: [&str; 12] = [
 
 /// Builds the settings. They only count if `walked` has no problem afterwards.
 pub(super) fn check(root: Root, walked: &mut Walked<'_>) -> Config {
-    policy(&root.policy, walked);
+    let policy = policy(root.policy, walked);
     for (name, profile) in &root.profiles {
         let path = join("profiles", name);
         let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
@@ -53,19 +53,50 @@ pub(super) fn check(root: Root, walked: &mut Walked<'_>) -> Config {
             servers.insert(name, config);
         }
     }
-    Config { servers, policy: PolicyConfig::AllowAll, profiles: root.profiles, hub: root.hub }
+    let seconds = |host: keys::Host| HostConfig { hold: host.hold_seconds.map(Duration::from_secs) };
+    let hosts = root.hosts.into_iter().map(|(name, host)| (name, seconds(host))).collect();
+    Config { servers, policy, profiles: root.profiles, hosts, hub: root.hub }
 }
 
-fn policy(policy: &keys::Policy, walked: &mut Walked<'_>) {
-    if policy.default.is_some_and(|default| default != DefaultVerdict::Allow) {
-        walked.problem("policy.default", NOT_ENFORCED);
+fn policy(policy: keys::Policy, walked: &mut Walked<'_>) -> PolicyConfig {
+    let default = match policy.default {
+        DefaultVerdict::Auto => Fallback::Auto,
+        DefaultVerdict::Allow => Fallback::Allow,
+        DefaultVerdict::Ask => Fallback::Ask,
+        DefaultVerdict::Deny => Fallback::Deny,
+    };
+    let mut rules = Vec::new();
+    for (at, rule) in policy.rules.into_iter().enumerate() {
+        let Some(then) = rule.then else {
+            walked.problem(&format!("policy.rules[{at}]"), "a rule needs `then`: \"allow\", \"ask\" or \"deny\"");
+            continue;
+        };
+        rules.push(RuleSource {
+            name: rule.name.unwrap_or_else(|| format!("rule {}", at + 1)),
+            tools: rule.tools,
+            prompts: rule.prompts,
+            resources: rule.resources,
+            when: rule.when,
+            then: match then {
+                keys::Then::Allow => Then::Allow,
+                keys::Then::Ask => Then::Ask,
+                keys::Then::Deny => Then::Deny,
+            },
+            reason: rule.reason,
+        });
     }
-    if !policy.rules.is_empty() {
-        walked.problem("policy.rules", NOT_ENFORCED);
+    if let Err(faults) = Rulebook::compile(default, &rules) {
+        for fault in faults {
+            walked.problem(&join_place(&format!("policy.rules[{}]", fault.rule), &fault.place), fault.problem);
+        }
     }
-    if !policy.approval.is_empty() {
-        walked.problem("policy.approval", NOT_ENFORCED);
-    }
+    let approval = ApprovalConfig::from(policy.approval);
+    PolicyConfig { default, rules, approval }
+}
+
+/// A place within a rule, as the rule's fault names it.
+fn join_place(rule: &str, place: &str) -> String {
+    if place.is_empty() { rule.to_owned() } else { format!("{rule}.{place}") }
 }
 
 /// None: there is a problem that leaves nothing to launch.

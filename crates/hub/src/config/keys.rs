@@ -7,7 +7,6 @@ use super::template::Template;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Settings of Callgate: the servers in front of which it stands, and how it treats them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,10 +18,12 @@ pub struct Root {
     pub schema: Option<String>,
     /// The servers by name, in the shape that every host uses, so that entries can be pasted in.
     pub mcp_servers: IndexMap<String, Server>,
-    /// Which calls are allowed. Not enforced yet: only `{"default": "allow"}` is accepted.
+    /// Which calls run, which a person is asked about, which are refused.
     pub policy: Policy,
     /// Selections of tools by name; each is an endpoint of its own (`/mcp/p/NAME`).
     pub profiles: IndexMap<String, Profile>,
+    /// Hosts by name (`callgate stdio --host NAME`, or the name of a token) that need something of their own.
+    pub hosts: IndexMap<String, Host>,
     /// Settings of the hub itself.
     pub hub: Hub,
 }
@@ -249,30 +250,98 @@ pub enum PortOwner {
     Any,
 }
 
-/// Which calls are allowed.
+/// Which calls run, which a person is asked about, which are refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Policy {
-    /// For tools that no rule names. Only `allow` is accepted yet, which is also the meaning of leaving it out.
-    pub default: Option<DefaultVerdict>,
-    /// Not enforced yet, therefore refused.
-    pub rules: Vec<Value>,
-    /// Not enforced yet, therefore refused.
-    pub approval: IndexMap<String, Value>,
+    /// For tools that no rule names.
+    pub default: DefaultVerdict,
+    /// Rules; of all that match a call, deny beats ask beats allow.
+    pub rules: Vec<Rule>,
+    /// How long a call waits for a person.
+    pub approval: Approval,
+}
+
+/// One rule.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Rule {
+    /// What it is called where it decides; left out: its place.
+    pub name: Option<String>,
+    /// Patterns of tool names in the aggregate (`SERVER__TOOL`); `*` stands for any text.
+    pub tools: Vec<String>,
+    /// Patterns of prompt names.
+    pub prompts: Vec<String>,
+    /// Patterns of resource URIs.
+    pub resources: Vec<String>,
+    /// A CEL expression over `args`, `tool`, `server`, `host`, `effect` and `annotations`; the rule counts where it is
+    /// true.
+    pub when: Option<String>,
+    /// What is done with a call that matches.
+    pub then: Option<Then>,
+    /// Why; told to whoever is asked or refused.
+    pub reason: Option<String>,
+}
+
+/// What is done with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Then {
+    /// It runs.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It is refused; without a `when` the tool is not listed either.
+    Deny,
 }
 
 /// For tools that no rule names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DefaultVerdict {
-    /// By tiers; not enforced yet, therefore refused.
+    /// By tiers: what only reads runs, what may change something asks once per client and tool, what is risky asks for
+    /// every call.
+    #[default]
     Auto,
     /// Every call runs.
     Allow,
-    /// A person decides; not enforced yet, therefore refused.
+    /// A person decides every call.
     Ask,
-    /// No call runs; not enforced yet, therefore refused.
+    /// No call runs.
     Deny,
+}
+
+/// How long a call waits for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Approval {
+    /// Seconds that a request is held open for a decision; then its host is told that the call is pending.
+    #[schemars(range(min = 0, max = 3600))]
+    pub hold_seconds: u64,
+    /// The same for requests with a progress token.
+    #[schemars(range(min = 0, max = 3600))]
+    pub hold_seconds_with_progress: u64,
+    /// Minutes from the asking in which a call can be decided and an approved one called again.
+    #[schemars(range(min = 1, max = 10_080))]
+    pub expire_minutes: u64,
+    /// Lets the processes that a host or a server started decide like a person. Counts only where it was set before the
+    /// hub's first start, or by a person.
+    pub from_host_tree: bool,
+}
+
+impl Default for Approval {
+    fn default() -> Approval {
+        Approval { hold_seconds: 45, hold_seconds_with_progress: 45, expire_minutes: 15, from_host_tree: false }
+    }
+}
+
+/// What one host needs of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Host {
+    /// Seconds that its requests are held open for a decision, where it was measured to wait longer.
+    #[schemars(range(min = 0, max = 3600))]
+    pub hold_seconds: Option<u64>,
 }
 
 /// A selection of tools.

@@ -35,7 +35,9 @@ pub use problem::{Problem, ReadError};
 pub use reference::reference;
 pub use resolve::{Lookup, ServerProblem, resolve};
 pub use schema::published as json_schema;
-pub use settings::{Address, Config, IDLE_STOP_SECONDS, Launch, PolicyConfig, Program, ServerConfig};
+pub use settings::{
+    Address, ApprovalConfig, Config, HostConfig, IDLE_STOP_SECONDS, Launch, PolicyConfig, Program, ServerConfig,
+};
 pub use starter::TEXT as STARTER;
 pub use template::{Malformed, Part, Slot, Template};
 pub use watch::{ConfigWatch, WatchError};

@@ -1,9 +1,9 @@
 //! The config as the hub uses it: every fault was found before, nothing is filled in yet.
 
-use super::keys::{Hub, PortOwner, Profile, Results, Share, Start};
+use super::keys::{Approval, Hub, PortOwner, Profile, Results, Share, Start};
 use super::template::Template;
 use indexmap::IndexMap;
-use policy::Effect;
+use policy::{Effect, Fallback, RuleSource};
 use std::time::Duration;
 
 /// Seconds without a call after which a lazy server is stopped.
@@ -14,20 +14,69 @@ pub const IDLE_STOP_SECONDS: u64 = 300;
 pub struct Config {
     /// Servers by key, in the order of the file.
     pub servers: IndexMap<String, ServerConfig>,
-    /// What runs without asking.
+    /// Which calls run, which a person is asked about, which are refused.
     pub policy: PolicyConfig,
     /// Selections of tools by name.
     pub profiles: IndexMap<String, Profile>,
+    /// Hosts that need something of their own.
+    pub hosts: IndexMap<String, HostConfig>,
     /// Settings of the hub itself.
     pub hub: Hub,
 }
 
-/// Which calls are allowed. One case, until the gate exists (rules.md 38).
+/// Which calls run, which a person is asked about, which are refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyConfig {
+    /// For tools that no rule names.
+    pub default: Fallback,
+    /// The rules.
+    pub rules: Vec<RuleSource>,
+    /// How long calls wait.
+    pub approval: ApprovalConfig,
+}
+
+impl Default for PolicyConfig {
+    fn default() -> PolicyConfig {
+        PolicyConfig { default: Fallback::Auto, rules: Vec::new(), approval: ApprovalConfig::default() }
+    }
+}
+
+/// How long calls wait for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApprovalConfig {
+    /// How long a request is held open.
+    pub hold: Duration,
+    /// The same where its client gave a progress token.
+    pub hold_with_progress: Duration,
+    /// How long a call can be decided and an approval redeemed.
+    pub expire: Duration,
+    /// Whether processes of hosts and servers decide like a person.
+    pub from_host_tree: bool,
+}
+
+impl Default for ApprovalConfig {
+    fn default() -> ApprovalConfig {
+        Approval::default().into()
+    }
+}
+
+impl From<Approval> for ApprovalConfig {
+    fn from(keys: Approval) -> ApprovalConfig {
+        let Approval { hold_seconds, hold_seconds_with_progress, expire_minutes, from_host_tree } = keys;
+        ApprovalConfig {
+            hold: Duration::from_secs(hold_seconds),
+            hold_with_progress: Duration::from_secs(hold_seconds_with_progress),
+            expire: Duration::from_secs(expire_minutes * 60),
+            from_host_tree,
+        }
+    }
+}
+
+/// What one host needs of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PolicyConfig {
-    /// Every call runs.
-    #[default]
-    AllowAll,
+pub struct HostConfig {
+    /// How long its requests are held open.
+    pub hold: Option<Duration>,
 }
 
 /// One server as it stands in the config.

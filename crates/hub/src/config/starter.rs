@@ -14,6 +14,15 @@ pub const TEXT: &str = r#"// Settings of Callgate. JSON with comments and traili
     // "docs": { "url": "https://mcp.example.com/mcp", "headers": { "Authorization": "Bearer ${env:DOCS_TOKEN}" } },
   },
 
+  // What runs, what a person is asked about (`callgate approval list`), what is refused. `auto`: what only reads runs,
+  // what may change something asks once per client and tool, what is risky asks for every call.
+  "policy": {
+    "default": "auto",
+    "rules": [
+      // { "name": "no prod", "tools": ["*__deploy*"], "when": "args.env == 'prod'", "then": "deny", "reason": "ask a human" },
+    ],
+  },
+
   // Selections of tools, each an endpoint of its own.
   "profiles": {
     // "small": { "tools": ["files__*"] },
@@ -35,7 +44,8 @@ mod tests {
     fn the_starter_is_right_and_so_is_what_it_suggests() {
         let plain = loaded(TEXT);
         assert_eq!((plain.config, plain.warnings.len()), (Config::default(), 0));
-        let all = loaded(&TEXT.replace("// \"", "\""));
+        let all = loaded(&TEXT.replace("// \"", "\"").replace("// {", "{"));
+        assert_eq!(all.config.policy.rules.len(), 1);
         assert_eq!((all.config.servers.len(), all.config.profiles.len(), all.warnings.len()), (3, 1, 0));
         assert!(check_text(Path::new("x"), &TEXT.replace("\"port\"", "\"prot\"")).is_err());
     }

@@ -71,9 +71,14 @@ fn one_mistake_says_where_and_what() {
     check("{¶\"command\": \"x\"}", "command", "inside `mcpServers`");
     check("{\"profiles\": {¶\"a/b\": {}}}", "profiles.\"a/b\"", "part of an address");
     check("{\"hub\": {\"port\": ¶65536}}", "hub.port", "from 0 to 65535");
-    check("{\"policy\": {¶\"default\": \"ask\"}}", "policy.default", "not enforced yet");
-    check("{\"policy\": {¶\"rules\": [{}]}}", "policy.rules", "not enforced yet");
-    check("{\"policy\": {¶\"approval\": {\"holdSeconds\": 45}}}", "policy.approval", "not enforced yet");
+    check("{\"policy\": {\"default\": ¶\"maybe\"}}", "policy.default", "auto");
+    check("{\"policy\": {\"rules\": [¶{}]}}", "policy.rules[0]", "needs `then`");
+    check(
+        "{\"policy\": {\"rules\": [{\"tools\": [\"*\"], ¶\"when\": \"args.\", \"then\": \"ask\"}]}}",
+        "policy.rules[0].when",
+        "",
+    );
+    check("{\"policy\": {\"approval\": {\"holdSeconds\": ¶-1}}}", "policy.approval.holdSeconds", "from 0");
     check(
         r#"{"mcpServers": {"a.b": {¶"type": "stdio", "url": "http://h"}}}"#,
         r#"mcpServers."a.b".type"#,
@@ -232,24 +237,27 @@ fn problems_are_printed_like_a_compiler_does() {
 }
 
 #[test]
-fn a_config_of_later_times_is_refused_for_its_policy_alone() {
+fn a_policy_is_read_with_its_rules() {
     let text = r#"{
-  "mcpServers": {
-    "github": { "url": "https://mcp.example.com/mcp", "headers": { "Authorization": "Bearer ${secret:github}" } },
-    "notes": { "command": "notes-mcp", "env": { "TOKEN": "${secret:notes}" } },
-  },
   "policy": {
-    "default": "auto",
     "rules": [
-      { "name": "no prod", "tools": ["*__deploy*"], "when": "args.env == 'prod'", "then": "deny", "reason": "ask" }
+      { "name": "no prod", "tools": ["*__deploy*"], "when": "args.env == 'prod'", "then": "deny", "reason": "ask" },
+      { "tools": ["a__*"], "then": "allow" }
     ],
-    "approval": { "holdSeconds": 45, "holdSecondsWithProgress": 45, "expireMinutes": 15 }
+    "approval": { "holdSeconds": 10, "expireMinutes": 1 }
   },
+  "hosts": { "cursor": { "holdSeconds": 180 } }
 }"#;
-    let found = problems(text);
-    let paths: Vec<&str> = found.iter().map(|problem| problem.key_path.as_str()).collect();
-    assert_eq!(paths, ["policy.default", "policy.rules", "policy.approval"]);
-    assert!(found.iter().all(|problem| problem.message.contains("not enforced yet")));
+    let config = loaded(text).config;
+    let names: Vec<&str> = config.policy.rules.iter().map(|rule| rule.name.as_str()).collect();
+    assert_eq!(names, ["no prod", "rule 2"]);
+    assert_eq!(config.policy.default, policy::Fallback::Auto);
+    let approval = config.policy.approval;
+    assert_eq!(
+        (approval.hold.as_secs(), approval.hold_with_progress.as_secs(), approval.expire.as_secs()),
+        (10, 45, 60)
+    );
+    assert_eq!(config.hosts["cursor"].hold.unwrap().as_secs(), 180);
 }
 
 #[test]

@@ -17,17 +17,14 @@ pub struct Approve {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub args: Option<String>,
-    /// For how long it holds; absent: for this call alone.
-    #[serde(default = "once")]
-    pub remember: Scope,
+    /// For how long it holds; absent: what is usual for the tool, which is until it changes where it asks once.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub remember: Option<Scope>,
     /// The PIN, where one is set.
     #[serde(default)]
     #[ts(optional = nullable)]
     pub pin: Option<PinCode>,
-}
-
-const fn once() -> Scope {
-    Scope::Once
 }
 
 /// Denies one call.

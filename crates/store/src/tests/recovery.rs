@@ -60,6 +60,171 @@ fn open_calls_are_settled_at_start() {
 }
 
 #[test]
+fn an_end_row_tells_what_became_of_its_call() {
+    let check = |outcome, was_marked, expect| assert_eq!(close(outcome, was_marked), expect, "{outcome:?}");
+    for outcome in [Outcome::Ok, Outcome::ToolError, Outcome::RpcError, Outcome::InvalidResult, Outcome::ResultTooLarge]
+    {
+        check(outcome, true, Close::Ran);
+    }
+    for outcome in [Outcome::Timeout, Outcome::ServerCrashed, Outcome::Cancelled, Outcome::ServerUnavailable] {
+        check(outcome, true, Close::Unknown);
+        check(outcome, false, Close::NotSent);
+    }
+    check(Outcome::OutcomeUnknown, false, Close::Unknown);
+    check(Outcome::NotSent, true, Close::NotSent);
+    check(Outcome::QueueFull, false, Close::NotSent);
+}
+
+#[test]
+fn a_record_goes_on_by_the_end_of_its_call() {
+    use CallState::*;
+    let check = |state, (has_key, was_approved), close, expect| {
+        let standing = Standing { state, has_key, was_approved, expires_ms: NOW + 1 };
+        assert_eq!(after(standing, close, NOW), expect, "{standing:?} {close:?}");
+    };
+    for approved in [false, true] {
+        check(Intent, (true, approved), Close::Ran, Settled);
+        check(Intent, (false, approved), Close::Ran, Freed);
+        check(Intent, (true, approved), Close::Unknown, Unknown);
+        check(Intent, (false, approved), Close::Unknown, Unknown);
+    }
+    check(Reserved, (true, false), Close::Unknown, Unknown);
+    check(Reserved, (true, false), Close::NotSent, Freed);
+    check(Intent, (true, false), Close::NotSent, Freed);
+    check(Intent, (true, true), Close::NotSent, Approved);
+    check(Intent, (false, true), Close::NotSent, Approved);
+    for close in [Close::Ran, Close::NotSent, Close::Unknown] {
+        for state in [Waiting, Approved, Denied, Expired, Unknown] {
+            check(state, (true, true), close, state);
+        }
+        check(Settled, (true, true), close, Settled);
+        check(Settled, (false, true), close, Freed);
+    }
+    let late = Standing { state: Intent, has_key: true, was_approved: true, expires_ms: NOW };
+    assert_eq!(after(late, Close::NotSent, NOW), Freed, "its time is over");
+}
+
+/// What a crashed hub had put down of a call with a record.
+struct Crash {
+    record: fn(CallNumber) -> CallRecord,
+    is_announced: bool,
+    is_marked: bool,
+    boot: &'static str,
+    expect: Option<CallState>,
+}
+
+#[test]
+fn records_stand_at_start_as_the_evidence_says() {
+    use CallState::*;
+    let one = "one boot";
+    let keyed = |call| CallRecord { state: Reserved, arguments: None, ..waiting(call) };
+    let late = |call| CallRecord { expires_ms: NOW, ..approved(call) };
+    let keyless = |call| CallRecord { key: None, ..approved(call) };
+    let check = |record, (is_announced, is_marked), boot, expect| {
+        check_record(&Crash { record, is_announced, is_marked, boot, expect });
+    };
+    let (silent, announced, marked) = ((false, false), (true, false), (true, true));
+    for boot in [one, "another boot"] {
+        check(keyed, silent, boot, None);
+        check(waiting, silent, boot, Some(Waiting));
+        check(approved, silent, boot, Some(Approved));
+        // A mark of a dead boot, or none: nobody knows.
+        check(approved, marked, boot, Some(Unknown));
+        check(keyed, marked, boot, Some(Unknown));
+        check(keyless, marked, boot, Some(Unknown));
+    }
+    check(approved, announced, one, Some(Approved));
+    check(keyless, announced, one, Some(Approved));
+    check(late, announced, one, None);
+    check(keyed, announced, one, None);
+    check(approved, announced, "another boot", Some(Unknown));
+    check(late, announced, "another boot", Some(Unknown));
+    check(keyed, announced, "another boot", Some(Unknown));
+}
+
+fn check_record(crash: &Crash) {
+    let home = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(home.path());
+    let call = desk.opened.ledger.next_call();
+    let record = (crash.record)(call);
+    do_job(&desk, put(&record));
+    if crash.is_announced {
+        let _ = desk.opened.ledger.push(&Entry { effect: Some(record.effect), ..Entry::new(call, Kind::Intent, NOW) });
+        desk.opened.ledger.flush();
+        desk.settled();
+    }
+    if crash.is_marked {
+        desk.opened.flight.mark(call).unwrap();
+    }
+    desk.crash();
+    let boot = Some(BootId::of(crash.boot));
+    let mut states = Vec::new();
+    // Told as it stands, and so written: the next start finds the same.
+    for round in 0..2 {
+        let desk = Desk::try_open(home.path(), Options { boot, ..options() }).unwrap();
+        let found = desk.opened.kept.calls.first();
+        states.push(found.map(|found| found.state));
+        let recovered = desk.opened.recovered.first().map(|it| it.state);
+        let expect = crash.is_announced.then_some(crash.expect.unwrap_or(CallState::Freed));
+        assert_eq!(recovered, if round == 0 { expect } else { None });
+        if let Some(found) = found {
+            assert_eq!(found.arguments, record.arguments, "needed until it is settled");
+            assert_eq!(found.key, record.key);
+            let is_unknown = found.state == CallState::Unknown;
+            assert_eq!(found.outcome, if is_unknown { Outcome::OutcomeUnknown } else { Outcome::None });
+        }
+        desk.stop();
+    }
+    assert_eq!(states, [crash.expect, crash.expect], "{record:?} {} {}", crash.is_announced, crash.is_marked);
+    assert_eq!(kinds(home.path()).contains(&"end".to_owned()), crash.is_announced);
+}
+
+#[test]
+fn an_unknown_call_without_a_record_gets_one() {
+    let home = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(home.path());
+    let (call, _) = desk.intend();
+    desk.opened.flight.mark(call).unwrap();
+    desk.crash();
+    for _ in 0..2 {
+        let desk = Desk::open(home.path());
+        let calls = &desk.opened.kept.calls;
+        assert_eq!((calls.len(), calls[0].call, calls[0].state), (1, call, CallState::Unknown));
+        assert_eq!((calls[0].name.as_str(), calls[0].effect), ("place_order", policy::Effect::Write));
+        assert_eq!((calls[0].outcome, calls[0].key), (Outcome::OutcomeUnknown, None));
+        desk.stop();
+    }
+    let desk = Desk::open(home.path());
+    let settled =
+        CallRecord { state: CallState::Settled, decided_by: "cli".into(), ..desk.opened.kept.calls[0].clone() };
+    let note = Note { call, outcome: Outcome::NotRan, ..Note::new(Kind::Settled, NOW) };
+    do_job(&desk, Job::PutCall { record: Box::new(settled), note: Some(note) });
+    desk.stop();
+    assert_eq!(Desk::open(home.path()).opened.kept.calls[0].state, CallState::Settled);
+    let rows = Reader::open(home.path()).unwrap().call(call).unwrap();
+    let outcomes: Vec<_> = rows.iter().map(|row| (row.kind.as_str(), row.outcome.as_str())).collect();
+    assert_eq!(outcomes, [("intent", ""), ("end", "outcome_unknown"), ("settled", "not_ran")]);
+}
+
+#[test]
+fn a_result_that_was_stored_before_its_end_row_is_no_unknown_call() {
+    let home = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(home.path());
+    let (call, _) = desk.intend();
+    do_job(&desk, put(&CallRecord { state: CallState::Intent, ..approved(call) }));
+    desk.opened.flight.mark(call).unwrap();
+    let result = Some(Bytes::from_static(b"{}"));
+    do_job(&desk, Job::EndCall { call, outcome: Outcome::ToolError, ended_ms: NOW, result });
+    desk.crash();
+    let desk = Desk::open(home.path());
+    assert_eq!((desk.opened.kept.calls[0].state, desk.opened.recovered.len()), (CallState::Settled, 0));
+    assert!(desk.opened.kept.calls[0].has_result && desk.opened.vault.result(call).unwrap().is_some());
+    desk.stop();
+    let rows = Reader::open(home.path()).unwrap().call(call).unwrap();
+    assert_eq!((rows[1].kind.as_str(), rows[1].outcome.as_str()), ("end", "tool_error"));
+}
+
+#[test]
 fn the_system_names_its_boot() {
     assert_eq!(BootId::current(), BootId::current());
     assert_eq!(BootId::current().is_some(), cfg!(target_os = "linux"));

@@ -28,31 +28,26 @@ fn check(sql: &str, expect: Option<Break>) {
 fn every_column_is_covered() {
     check("", None);
     let changed = |row| Some(Break::Changed { row });
-    for column in [
-        "call",
-        "kind",
-        "at",
-        "method",
-        "effect",
-        "outcome",
-        "args_bytes",
-        "result_bytes",
-        "checked_us",
-        "held_us",
-        "queued_us",
-        "ran_us",
-        "answered_us",
-    ] {
+    let columns = "call at facet args_bytes result_bytes checked_us held_us queued_us ran_us answered_us";
+    for column in columns.split(' ') {
         check(&format!("UPDATE audit SET {column} = {column} + 1 WHERE seq = 4"), changed(4));
         check(&format!("UPDATE audit SET {column} = -5 WHERE seq = 4"), changed(4));
     }
-    for column in ["client", "server", "item", "definition"] {
-        check(&format!("UPDATE audit SET {column} = 0 WHERE seq = 5"), changed(5));
-        check(&format!("UPDATE audit SET {column} = 99 WHERE seq = 5"), changed(5));
+    // The facet of rows 2 to 9.
+    for column in ["kind", "method", "effect", "outcome"] {
+        check(&format!("UPDATE facets SET {column} = {column} + 1 WHERE id = 2"), changed(2));
+        check(&format!("UPDATE facets SET {column} = -5 WHERE id = 2"), changed(2));
     }
+    for column in ["client", "server", "item", "definition"] {
+        check(&format!("UPDATE facets SET {column} = 0 WHERE id = 2"), changed(2));
+    }
+    for column in ["client", "server", "item", "definition", "detail"] {
+        check(&format!("UPDATE facets SET {column} = 99 WHERE id = 2"), changed(2));
+    }
+    check("DELETE FROM facets WHERE id = 2", changed(2));
     check("UPDATE audit SET stranger = x'00' WHERE seq = 3", changed(3));
     check("UPDATE audit SET shape = x'' WHERE seq = 3", changed(3));
-    check("UPDATE audit SET detail = '{}' WHERE seq = 3", changed(3));
+    check("UPDATE names SET text = '{}' WHERE text LIKE '%version%'", changed(1));
     check("UPDATE audit SET chain = zeroblob(32) WHERE seq = 3", changed(3));
     check("UPDATE audit SET chain = x'' WHERE seq = 10", changed(10));
     check("UPDATE names SET text = 'other' WHERE text = 'files'", changed(2));
@@ -109,6 +104,8 @@ fn an_older_file_is_found_at_start_and_goes_on_only_when_accepted() {
     std::fs::write(&database, &old).unwrap();
     let mut desk = Desk::open(home.path());
     assert_eq!(desk.opened.trust, Trust::Behind { anchored: 13, last: 10 });
+    let restored = Reader::open(home.path()).unwrap().verify().unwrap().broken.unwrap();
+    assert!(restored.is_rollback(), "{restored}");
     for _ in 0..5 {
         desk.read("read_text_file", "{}");
     }
@@ -151,7 +148,7 @@ fn a_damaged_page_is_never_a_whole_log() {
     let whole = std::fs::read(&path).unwrap();
     let pages: Vec<usize> = Connection::open(&path)
         .unwrap()
-        .prepare("SELECT pageno FROM dbstat WHERE name IN ('audit', 'names')")
+        .prepare("SELECT pageno FROM dbstat WHERE name IN ('audit', 'names', 'facets')")
         .unwrap()
         .query_map([], |row| row.get::<_, i64>(0).map(|page| page as usize))
         .unwrap()

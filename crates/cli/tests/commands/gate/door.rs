@@ -186,7 +186,7 @@ impl Queue {
                     return Err(Problem::new(code::INVALID_ARGUMENTS, why.as_str()));
                 }
                 self.settle(&asked.id, &asked.digest, |decision| {
-                    decision.remember = Some(asked.remember);
+                    decision.remember = asked.remember.or(Some(Scope::Once));
                     decision.edited = asked.args.is_some();
                 })
             }

@@ -1,0 +1,288 @@
+//! Signs that need no words: marks that control models, comments, encoded text, text out of sight, disguised letters,
+//! names of arguments that ask for secrets, and the same talk in scripts without spaces.
+
+use super::Talk;
+use super::words::split_name;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+/// So many empty lines, or spaces in one line, put what follows out of sight.
+const MAX_EMPTY_LINES: usize = 20;
+const MAX_SPACES: usize = 120;
+/// Shorter runs of base64 are names and numbers.
+const MIN_ENCODED: usize = 28;
+
+/// Everything that a text shows by its form, with what it is seen by.
+pub(super) fn judge(text: &str) -> Vec<(Talk, &str)> {
+    let mut found = Vec::new();
+    found.extend(mark(text).map(|mark| (Talk::Markup, mark)));
+    found.extend(notice(text).map(|notice| (Talk::Markup, notice)));
+    found.extend(speaker(text).map(|speaker| (Talk::Markup, speaker)));
+    found.extend(leaking_picture(text).map(|picture| (Talk::Exfiltration, picture)));
+    found.extend(comment(text).map(|comment| (Talk::Markup, comment)));
+    found.extend(out_of_sight(text).map(|rest| (Talk::OutOfSight, rest)));
+    if !text.is_ascii() {
+        found.extend(disguised(text).map(|word| (Talk::Disguise, word)));
+        found.extend(unspaced(text));
+    }
+    found
+}
+
+/// Tags that have no meaning but to a model.
+const TAGS: [&str; 15] = [
+    "important",
+    "system",
+    "sys",
+    "instructions",
+    "instruction",
+    "hidden",
+    "secret",
+    "admin",
+    "override",
+    "critical",
+    "assistant",
+    "system-reminder",
+    "system_prompt",
+    "directive",
+    "mandatory",
+];
+/// Marks of chat templates.
+const TEMPLATES: [&str; 9] = [
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|system|>",
+    "<|endoftext|>",
+    "[INST]",
+    "[/INST]",
+    "<<SYS>>",
+    "<start_of_turn>",
+    "<|eot_id|>",
+];
+/// Ends of what a host may put around a description.
+const ENDS: [&str; 6] = ["</tool>", "</tools>", "</description>", "</function>", "</functions>", "</tool_description>"];
+
+fn mark(text: &str) -> Option<&str> {
+    let fixed = TEMPLATES.iter().chain(&ENDS).find(|mark| text.contains(**mark)).copied();
+    fixed.or_else(|| {
+        let opens = memchr::memchr_iter(b'<', text.as_bytes());
+        opens.filter_map(|at| tag(&text[at..])).find(|tag| is_meant_for_models(text, tag))
+    })
+}
+
+/// The tag that a text begins with.
+fn tag(text: &str) -> Option<&str> {
+    let end = text.bytes().take(40).position(|byte| byte == b'>')?;
+    text.get(..=end)
+}
+
+/// A placeholder looks the same: it has no closing tag and is not shouted.
+fn is_meant_for_models(text: &str, tag: &str) -> bool {
+    let name = tag.trim_matches(['<', '>', '/']).split_whitespace().next().unwrap_or_default();
+    TAGS.iter().any(|known| name.eq_ignore_ascii_case(known))
+        && (text.contains(&format!("</{name}>")) || name.bytes().all(|byte| byte.is_ascii_uppercase()))
+}
+
+/// Who speaks in a heading in brackets that is meant to command.
+const SPEAKERS: [&str; 6] = ["SYSTEM", "ADMIN", "DEVELOPER", "ASSISTANT", "OVERRIDE", "ROOT"];
+
+/// `[SYSTEM NOTICE]` and the like.
+fn notice(text: &str) -> Option<&str> {
+    let opens = memchr::memchr_iter(b'[', text.as_bytes());
+    opens.filter_map(|at| text[at + 1..].split_once(']')).map(|(inner, _)| inner).find(|inner| {
+        let is_shouted = inner.bytes().all(|byte| byte.is_ascii_uppercase() || b" :-_".contains(&byte));
+        is_shouted && inner.len() < 40 && SPEAKERS.iter().any(|speaker| inner.starts_with(speaker))
+    })
+}
+
+/// `SYSTEM:` and the like, as a speaker in a play.
+fn speaker(text: &str) -> Option<&str> {
+    ["SYSTEM:", "ASSISTANT:", "DEVELOPER:", "\nHuman:", "\nAssistant:"]
+        .into_iter()
+        .find(|speaker| text.contains(speaker))
+}
+
+/// A picture whose address has something filled in: showing it sends that away.
+fn leaking_picture(text: &str) -> Option<&str> {
+    let pictures = memchr::memmem::find_iter(text.as_bytes(), "![").filter_map(|at| {
+        let (_, rest) = text[at..].split_once("](")?;
+        rest.split_once(')').map(|(address, _)| address)
+    });
+    let is_leak = |address: &&str| {
+        let query = address.split_once('?').map(|(_, query)| query);
+        address.starts_with("http") && query.is_some_and(|query| query.contains(['{', '<', '$', '[']))
+    };
+    pictures.filter(|address| address.len() < 500).find(is_leak)
+}
+
+/// A comment with words in it, which nobody sees once it is rendered.
+fn comment(text: &str) -> Option<&str> {
+    let start = text.find("<!--")?;
+    let inner = &text[start + 4..];
+    let inner = &inner[..inner.find("-->")?];
+    (inner.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() > 3).then_some(inner.trim())
+}
+
+/// What stands behind a long empty space.
+fn out_of_sight(text: &str) -> Option<&str> {
+    let (mut lines, mut spaces) = (0, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '\n' => (lines, spaces) = (lines + 1, 0),
+            c if c.is_whitespace() => spaces += 1,
+            _ if lines > MAX_EMPTY_LINES || spaces > MAX_SPACES => return Some(&text[at..]),
+            _ => (lines, spaces) = (0, 0),
+        }
+    }
+    None
+}
+
+/// A word of some length that mixes Latin letters with foreign ones.
+fn disguised(text: &str) -> Option<&str> {
+    let words = text.split(|c: char| !c.is_alphabetic());
+    words.filter(|word| !word.is_ascii()).find(|word| {
+        let (mut latin, mut foreign, mut greek) = (0, 0, 0);
+        for c in word.chars() {
+            match c {
+                'a'..='z' | 'A'..='Z' => latin += 1,
+                '\u{370}'..='\u{3FF}' => greek += 1,
+                '\u{400}'..='\u{58F}' | '\u{13A0}'..='\u{13FF}' | '\u{2C80}'..='\u{2CFF}' => foreign += 1,
+                _ => {}
+            }
+        }
+        // Greek letters stand alone in names of units.
+        latin > 0 && latin + foreign + greek > 3 && (foreign > 0 || greek > 1)
+    })
+}
+
+/// Parts of sentences in scripts without spaces: both must stand in one sentence.
+const UNSPACED: [(Talk, [&str; 2]); 18] = [
+    (Talk::Override, ["忽略", "指令"]),
+    (Talk::Override, ["忽略", "指示"]),
+    (Talk::Override, ["忽略", "之前的"]),
+    (Talk::Override, ["无视", "指令"]),
+    (Talk::Override, ["忘记", "指令"]),
+    (Talk::Override, ["無視", "指示"]),
+    (Talk::Override, ["忽略", "規則"]),
+    (Talk::Override, ["이전", "무시"]),
+    (Talk::Secrecy, ["不要告诉", "用户"]),
+    (Talk::Secrecy, ["不要向", "用户"]),
+    (Talk::Secrecy, ["别告诉", "用户"]),
+    (Talk::Secrecy, ["不要讓", "使用者"]),
+    (Talk::Secrecy, ["不要让", "用户"]),
+    (Talk::Secrecy, ["ユーザー", "伝えない"]),
+    (Talk::Secrecy, ["ユーザー", "知らせない"]),
+    (Talk::Secrecy, ["ユーザー", "言わない"]),
+    (Talk::Secrecy, ["사용자에게", "마"]),
+    (Talk::SecretFile, ["读取", ".ssh"]),
+];
+
+fn unspaced(text: &str) -> Vec<(Talk, &str)> {
+    let sentences = text.split(['。', '！', '？', '\n', '.']);
+    let said = sentences.flat_map(|sentence| {
+        UNSPACED
+            .iter()
+            .filter(move |(_, parts)| parts.iter().all(|part| sentence.contains(part)))
+            .map(move |(talk, _)| (*talk, sentence.trim()))
+    });
+    said.take(4).collect()
+}
+
+/// Text of people in a run of base64, unless it is the source of an image, or in escapes of single characters.
+pub(super) fn encoded(text: &str) -> Option<String> {
+    let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
+    let mut runs = text.split(|c| !is_digit(c)).filter(|run| run.len() >= MIN_ENCODED);
+    runs.find_map(from_base64).or_else(|| unescaped(text))
+}
+
+fn from_base64(run: &str) -> Option<String> {
+    let digits = run.replace('-', "+").replace('_', "/");
+    let whole = &digits[..digits.len() - usize::from(digits.len() % 4 == 1)];
+    let decode = |text: &str| STANDARD_NO_PAD.decode(text).ok();
+    let bytes = decode(whole).or_else(|| decode(&whole[..whole.len() / 4 * 4]))?;
+    String::from_utf8(bytes).ok().filter(|inner| is_prose(inner))
+}
+
+/// What a row of `\x41`, `\u0041`, `%41` or `&#65;` spells.
+fn unescaped(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['\\', '%', '&']) {
+        rest = &rest[at..];
+        match one_escape(rest) {
+            Some((c, length)) => {
+                out.push(c);
+                rest = &rest[length..];
+            }
+            None => {
+                rest = &rest[1..];
+                if out.len() < MIN_ENCODED / 2 {
+                    out.clear();
+                }
+            }
+        }
+    }
+    (out.len() >= MIN_ENCODED / 2 && is_prose(&out)).then_some(out)
+}
+
+fn one_escape(text: &str) -> Option<(char, usize)> {
+    let hex = |from: usize, digits: usize, end: usize| {
+        let code = u32::from_str_radix(text.get(from..from + digits)?, 16).ok()?;
+        Some((char::from_u32(code)?, end))
+    };
+    if text.starts_with("\\x") {
+        return hex(2, 2, 4);
+    }
+    if text.starts_with("\\u") {
+        return hex(2, 4, 6);
+    }
+    if text.starts_with('%') {
+        return hex(1, 2, 3);
+    }
+    let number = text.strip_prefix("&#")?;
+    let end = number.find(';').filter(|end| *end < 8)?;
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits.get(..end - 1)?, 16),
+        None => number[..end].parse(),
+    };
+    Some((char::from_u32(code.ok()?)?, end + 3))
+}
+
+fn is_prose(text: &str) -> bool {
+    let is_text = |c: char| !c.is_control() || c.is_whitespace();
+    let words = text
+        .split_whitespace()
+        .filter(|word| word.len() > 1 && word.chars().all(|c| c.is_alphabetic() || ",.:;!?'\"()-".contains(c)));
+    text.chars().all(is_text) && words.count() > 2 && !text.trim_start().starts_with('<')
+}
+
+/// What only its owner should hold, as names of arguments say it.
+const SECRETS: [&str; 15] = [
+    "ssh",
+    "rsa",
+    "ed25519",
+    "passwd",
+    "shadow",
+    "keychain",
+    "wallet",
+    "cookies",
+    "netrc",
+    "npmrc",
+    "dotenv",
+    "mcp",
+    "kubeconfig",
+    "credentials",
+    "environment",
+];
+/// Words that ask for the inside of it.
+const INSIDES: [&str; 9] = ["content", "contents", "reading", "read", "dump", "text", "file", "variables", "json"];
+
+/// Whether an argument's name asks for the inside of a secret, or for what the model was told.
+pub(super) fn asks_for_secret(name: &str) -> bool {
+    let words = split_name(name);
+    let has = |list: &[&str]| words.split(' ').filter(|word| list.contains(word)).count();
+    let told = ["system prompt", "chain of thought", "chat history so far", "conversation so far"];
+    (has(&SECRETS) > 0 && has(&INSIDES) > 1)
+        || (has(&SECRETS) > 1 && has(&INSIDES) > 0)
+        || (words.contains("content") && has(&SECRETS) > 0)
+        || (has(&INSIDES) > 0 && told.iter().any(|told| words.contains(told)))
+}

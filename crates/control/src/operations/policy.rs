@@ -1,0 +1,30 @@
+//! Which rule decides, and why.
+
+use crate::problems::Outcome;
+use crate::views::gate as views;
+use hub::operate::OperatorHandle;
+use hub::person::Question;
+use operator::words::{Explained, PolicyAsk, PolicyExplained, PolicyTotals, Then, Tier};
+
+/// How the rules see a call, or every tool.
+pub async fn explain(hub: &OperatorHandle, asked: PolicyAsk) -> Outcome<PolicyExplained> {
+    let question = Question { tool: asked.tool, arguments: asked.arguments, client: asked.client };
+    let tools: Vec<Explained> = hub.explain(question).await?.into_iter().map(views::explained).collect();
+    let totals = totals(&tools);
+    Ok(PolicyExplained { tools, totals })
+}
+
+fn totals(tools: &[Explained]) -> PolicyTotals {
+    let count = |is_it: &dyn Fn(&Explained) -> bool| {
+        u32::try_from(tools.iter().filter(|tool| is_it(tool)).count()).unwrap_or(u32::MAX)
+    };
+    PolicyTotals {
+        tools: count(&|_| true),
+        quiet: count(&|tool| tool.tier == Tier::Quiet),
+        once: count(&|tool| tool.tier == Tier::Once),
+        each: count(&|tool| tool.tier == Tier::Each),
+        allow: count(&|tool| tool.then == Then::Allow),
+        ask: count(&|tool| tool.then == Then::Ask),
+        deny: count(&|tool| tool.then == Then::Deny),
+    }
+}

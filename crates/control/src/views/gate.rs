@@ -1,0 +1,234 @@
+//! Calls, decisions and rules in the words of the person's door.
+
+use hub::person::{self, CallId, CallRecord, CallState, WaitingCall};
+use operator::words::{
+    Approval, ApprovalDetail, ApprovalState, Call, CallStanding, Decision, DecisionKind, DiffLine, DiffSide, DiffWord,
+    EntryKind, EntryReview, Explained, PinState, Scope, ServerReview, Then, Tier,
+};
+
+/// Characters of the arguments in an overview.
+const PREVIEW: usize = 400;
+
+/// The id by which people and agents know a call.
+pub fn id(record: &CallRecord) -> String {
+    CallId::new(record.call.0).to_string()
+}
+
+/// A waiting call at a glance.
+pub fn approval(it: &WaitingCall) -> Approval {
+    let record = &it.record;
+    let arguments = arguments(record);
+    Approval {
+        id: id(record),
+        call: id(record),
+        state: if record.state == CallState::Approved { ApprovalState::Approved } else { ApprovalState::Waiting },
+        client: record.client.clone(),
+        unverified: it.unverified,
+        server: record.server.clone(),
+        tool: record.tool.clone(),
+        name: record.name.clone(),
+        effect: record.effect,
+        tier: tier(record.tier),
+        rule: some(&record.rule),
+        why: record.why.clone(),
+        most: scope(it.most),
+        asked_ms: record.asked_ms,
+        expires_ms: record.expires_ms,
+        waiters: it.waiters,
+        preview: arguments.chars().take(PREVIEW).collect(),
+        arguments_bytes: arguments.len() as u64,
+        digest: record.sent.map(|digest| digest.to_string()).unwrap_or_default(),
+        definition_hash: record.definition.map(|hash| hash.to_string()),
+        definition: PinState::Approved,
+        asked_before: it.asked_before,
+        denied_before: it.denied_before,
+        edited: record.edited.is_some(),
+        again: it.again.clone(),
+    }
+}
+
+/// What would be sent.
+fn arguments(record: &CallRecord) -> String {
+    let text = record.edited.as_ref().or(record.arguments.as_ref());
+    text.map(|text| String::from_utf8_lossy(text).into_owned()).unwrap_or_default()
+}
+
+/// The same with everything that a decision is about.
+pub fn detail(it: &WaitingCall) -> ApprovalDetail {
+    let original = it.record.edited.as_ref().and(it.record.arguments.as_ref());
+    ApprovalDetail {
+        approval: approval(it),
+        arguments: arguments(&it.record),
+        original: original.map(|text| String::from_utf8_lossy(text).into_owned()),
+        description: it.description.clone(),
+        schema: it.schema.clone(),
+        changes: Vec::new(),
+        decision: None,
+    }
+}
+
+/// A decision that holds.
+pub fn decision(it: person::Decided) -> Decision {
+    Decision {
+        id: it.id.clone(),
+        call: it.id,
+        kind: match it.state {
+            CallState::Denied => DecisionKind::Denied,
+            CallState::Expired => DecisionKind::Expired,
+            _ => DecisionKind::Approved,
+        },
+        by: it.by,
+        at_ms: it.at_ms,
+        remember: it.scope.map(scope),
+        reason: some(&it.reason),
+        edited: it.edited,
+    }
+}
+
+/// A call of which a record is kept; None for one that is no more.
+pub fn call(record: &CallRecord) -> Option<Call> {
+    let standing = match record.state {
+        CallState::Unknown => CallStanding::Unknown,
+        CallState::Reserved => CallStanding::Reserved,
+        CallState::Waiting => CallStanding::Waiting,
+        CallState::Approved => CallStanding::Approved,
+        CallState::Intent => CallStanding::Running,
+        CallState::Settled => CallStanding::Settled,
+        CallState::Denied => CallStanding::Denied,
+        CallState::Expired => CallStanding::Expired,
+        CallState::Freed => return None,
+    };
+    let settled = (record.ended_ms > 0 && !record.decided_by.is_empty()).then(|| format!("by {}", record.decided_by));
+    let unknown = (record.state == CallState::Unknown)
+        .then(|| "it was sent, and nothing came back that says whether it ran".to_owned());
+    Some(Call {
+        call: id(record),
+        standing,
+        client: record.client.clone(),
+        server: record.server.clone(),
+        tool: record.tool.clone(),
+        name: record.name.clone(),
+        effect: record.effect,
+        asked_ms: record.asked_ms,
+        ended_ms: record.ended_ms,
+        outcome: record.outcome.as_str().to_owned(),
+        keyed: record.key.is_some(),
+        has_result: record.has_result,
+        note: unknown.or(settled),
+    })
+}
+
+/// How the rules see a call.
+pub fn explained(it: person::Explained) -> Explained {
+    Explained {
+        name: it.name,
+        server: it.server,
+        tool: it.tool,
+        effect: it.effect,
+        tier: tier(it.tier),
+        tier_why: it.tier_why,
+        then: match it.then {
+            person::Then::Allow => Then::Allow,
+            person::Then::Ask => Then::Ask,
+            person::Then::Deny => Then::Deny,
+        },
+        rule: it.rule,
+        why: it.why,
+        reason: it.reason,
+        most: scope(it.most),
+        depends: it.depends,
+        unlisted: it.unlisted,
+        definition: PinState::Approved,
+        remembered: it.remembered.map(scope),
+    }
+}
+
+/// All that waits of one server.
+pub fn review(it: person::ServerReview) -> ServerReview {
+    ServerReview {
+        server: it.server,
+        hash: it.hash,
+        seen_ms: it.seen_ms,
+        blocked: it.entries.iter().any(|entry| entry.kind == "launch"),
+        entries: it.entries.into_iter().map(entry).collect(),
+        unchanged: it.unchanged,
+    }
+}
+
+fn entry(it: person::EntryReview) -> EntryReview {
+    let line = |line: person::DiffLine| DiffLine {
+        place: line.place,
+        side: match line.side {
+            person::Side::Both => DiffSide::Both,
+            person::Side::Approved => DiffSide::Approved,
+            person::Side::Now => DiffSide::Now,
+        },
+        words: line.words.into_iter().map(|word| DiffWord { text: word.text, changed: word.changed }).collect(),
+    };
+    let whole = it.whole.map(|text| pretty(&text)).unwrap_or_default();
+    let new = whole.lines().map(|text| DiffLine {
+        place: String::new(),
+        side: DiffSide::Now,
+        words: vec![DiffWord { text: text.to_owned(), changed: false }],
+    });
+    EntryReview {
+        kind: match it.kind.as_str() {
+            "launch" => EntryKind::Launch,
+            "instructions" => EntryKind::Instructions,
+            "prompt" => EntryKind::Prompt,
+            "resource" => EntryKind::Resource,
+            "template" => EntryKind::Template,
+            _ => EntryKind::Tool,
+        },
+        name: it.name,
+        exposed: it.exposed,
+        state: match it.state {
+            person::EntryState::Approved => PinState::Approved,
+            person::EntryState::New => PinState::New,
+            person::EntryState::Changed => PinState::Changed,
+            person::EntryState::Blocked => PinState::Blocked,
+        },
+        effect: it.effect,
+        effect_before: it.effect_before,
+        tier: it.tier.map(tier),
+        flags: it.flags,
+        raised: it.raised,
+        lines: it.lines.into_iter().map(line).chain(new).collect(),
+        hash: it.hash,
+    }
+}
+
+/// JSON over several lines; anything else as it is.
+fn pretty(text: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(text);
+    value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| text.to_owned())
+}
+
+fn tier(tier: person::Tier) -> Tier {
+    match tier {
+        person::Tier::Quiet => Tier::Quiet,
+        person::Tier::Once => Tier::Once,
+        person::Tier::Each => Tier::Each,
+    }
+}
+
+fn scope(scope: person::Scope) -> Scope {
+    match scope {
+        person::Scope::Once => Scope::Once,
+        person::Scope::Session => Scope::Session,
+        person::Scope::Tool => Scope::Tool,
+    }
+}
+
+/// A scope as the gate knows it.
+pub fn scope_in(scope: Scope) -> person::Scope {
+    match scope {
+        Scope::Once => person::Scope::Once,
+        Scope::Session => person::Scope::Session,
+        Scope::Tool => person::Scope::Tool,
+    }
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}

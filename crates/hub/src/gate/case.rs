@@ -1,0 +1,198 @@
+//! One call that has a record of its own: it waits for a person, has a key, or is both. Many askers may hang on it; it
+//! runs at most once. Which state may follow which is `policy::next`'s word, never decided here.
+
+use super::index;
+use crate::agent::SeatCore;
+use crate::catalog::ToolEntry;
+use crate::road::Run;
+use bytes::Bytes;
+use contract::{CallId, Hash};
+use frame::{Answer, Ask, Level, Progress, Reply};
+use policy::{CallState, Event, Judgement, Unfit};
+use std::cell::{Cell, Ref, RefCell};
+use std::rc::{Rc, Weak};
+use store::{CallNumber, CallRecord};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Somebody who waits for the end of a case.
+pub(crate) struct Asker {
+    pub seat: Weak<SeatCore>,
+    /// Its place among the seat's exchanges.
+    pub ticket: u64,
+    pub ask: Ask,
+    pub reply: Box<dyn Reply>,
+    pub tool: Rc<ToolEntry>,
+    /// When its request came.
+    pub received: Instant,
+    /// Notices of waiting that it was given.
+    pub notices: u32,
+}
+
+/// A call record while it lives.
+pub(crate) struct Case {
+    row: RefCell<CallRecord>,
+    askers: RefCell<Vec<Asker>>,
+    /// The one execution.
+    run: RefCell<Option<Rc<Run>>>,
+    /// Whether a request is on its way through the checks for it.
+    pub under_way: Cell<bool>,
+    /// Whether a decision is being made durable; the second decision is told who was first.
+    pub is_deciding: Cell<bool>,
+    /// Whether its client's name is only its own word.
+    pub unverified: Cell<bool>,
+    /// Whether its row is in the database: before that nobody is told of it.
+    pub is_written: Cell<bool>,
+    /// What was said of it when it was last judged.
+    pub judgement: RefCell<Option<Judgement>>,
+    /// What the definition was when the person was asked, where it has changed since.
+    pub badge: RefCell<Option<String>>,
+    /// Rings at whatever changes what a hold has to do.
+    pub news: Notify,
+    /// Rings when a decision has been made, or could not be written down.
+    pub decided: Notify,
+}
+
+impl Case {
+    pub(crate) fn new(row: CallRecord) -> Rc<Case> {
+        Rc::new(Case {
+            row: RefCell::new(row),
+            askers: RefCell::default(),
+            run: RefCell::default(),
+            under_way: Cell::new(false),
+            is_deciding: Cell::new(false),
+            unverified: Cell::new(false),
+            is_written: Cell::new(false),
+            judgement: RefCell::default(),
+            badge: RefCell::default(),
+            news: Notify::new(),
+            decided: Notify::new(),
+        })
+    }
+
+    pub(crate) fn call(&self) -> CallNumber {
+        self.row.borrow().call
+    }
+    pub(crate) fn id(&self) -> CallId {
+        CallId::new(self.call().0)
+    }
+    pub(crate) fn state(&self) -> CallState {
+        self.row.borrow().state
+    }
+    pub(crate) fn row(&self) -> Ref<'_, CallRecord> {
+        self.row.borrow()
+    }
+    /// Changes what is written of it; the state only goes through [`Case::step`].
+    pub(crate) fn note(&self, change: impl FnOnce(&mut CallRecord)) {
+        change(&mut self.row.borrow_mut());
+    }
+    /// Takes a step; refused steps change nothing.
+    pub(crate) fn step(&self, event: Event) -> Result<CallState, Unfit> {
+        let mut row = self.row.borrow_mut();
+        row.state = policy::next(row.state, event)?;
+        drop(row);
+        self.news.notify_one();
+        Ok(self.state())
+    }
+
+    /// The bytes that run: as a person edited them, or as they were asked.
+    pub(crate) fn arguments(&self) -> Option<Bytes> {
+        let row = self.row.borrow();
+        row.edited.clone().or_else(|| row.arguments.clone())
+    }
+    /// Its tool, as its client sees it.
+    pub(crate) fn tool(&self) -> Hash {
+        let row = self.row.borrow();
+        index::tool_of(&row.client, &row.server, &row.tool)
+    }
+    pub(crate) fn key(&self) -> Option<Hash> {
+        self.row.borrow().key
+    }
+
+    /// One more who waits. Its seat knows where to find it when it loses interest.
+    pub(crate) fn attach(self: &Rc<Self>, asker: Asker) {
+        if let Some(seat) = asker.seat.upgrade() {
+            self.unverified.set(seat.identity.unverified);
+            seat.enter_case(asker.ticket, self);
+        }
+        self.askers.borrow_mut().push(asker);
+        self.news.notify_one();
+    }
+    pub(crate) fn waiters(&self) -> usize {
+        self.askers.borrow().len()
+    }
+    /// The first of those who wait, to ask with; it stays among them as the one whose request runs.
+    pub(crate) fn first(&self) -> Option<(Rc<SeatCore>, u64, Ask, Rc<ToolEntry>, Instant)> {
+        let askers = self.askers.borrow();
+        askers.iter().find_map(|asker| {
+            let seat = asker.seat.upgrade()?;
+            Some((seat, asker.ticket, asker.ask.clone(), Rc::clone(&asker.tool), asker.received))
+        })
+    }
+    /// Those for whom `is_it` holds; they wait no more.
+    pub(crate) fn take(&self, is_it: impl Fn(&Asker) -> bool) -> Vec<Asker> {
+        let taken: Vec<Asker> = self.askers.borrow_mut().extract_if(.., |asker| is_it(asker)).collect();
+        for asker in &taken {
+            asker.leave();
+        }
+        taken
+    }
+    pub(crate) fn each(&self, mut visit: impl FnMut(&mut Asker)) {
+        self.askers.borrow_mut().iter_mut().for_each(&mut visit);
+    }
+    /// An asker has lost interest: its place goes, the case stays. What was not sent yet for nobody else is not sent.
+    pub(crate) fn detach(&self, seat: &SeatCore, ticket: u64) {
+        let is_it = |asker: &Asker| asker.ticket == ticket && std::ptr::eq(asker.seat.as_ptr(), seat);
+        let gone: Vec<Asker> = self.askers.borrow_mut().extract_if(.., |asker| is_it(asker)).collect();
+        drop(gone);
+        self.news.notify_one();
+        if let (0, Some(run)) = (self.waiters(), self.run()) {
+            run.withdraw();
+        }
+    }
+    /// What was said of it when it was last judged.
+    pub(crate) fn judged(&self, judgement: &Judgement) {
+        *self.judgement.borrow_mut() = Some(judgement.clone());
+    }
+
+    pub(crate) fn runs(&self, run: &Rc<Run>) {
+        *self.run.borrow_mut() = Some(Rc::clone(run));
+    }
+    pub(crate) fn run(&self) -> Option<Rc<Run>> {
+        self.run.borrow().clone()
+    }
+    pub(crate) fn ran(&self) {
+        self.run.borrow_mut().take();
+    }
+
+    /// The same answer for everybody who waits.
+    pub(crate) fn answer(&self, answer: &Answer) {
+        for asker in self.take(|_| true) {
+            asker.reply.done(answer.clone());
+        }
+    }
+}
+
+impl Asker {
+    /// The seat forgets it.
+    fn leave(&self) {
+        if let Some(seat) = self.seat.upgrade() {
+            seat.leave(self.ticket);
+        }
+    }
+}
+
+/// Hands what a server says of a case to all who wait for it; the end goes through the journal first.
+pub(crate) struct Fan(pub Rc<Case>);
+
+impl Reply for Fan {
+    fn progress(&mut self, progress: &Progress) {
+        self.0.each(|asker| asker.reply.progress(progress));
+    }
+    fn log(&mut self, level: Level, params: &Bytes) {
+        self.0.each(|asker| asker.reply.log(level, params));
+    }
+    fn done(self: Box<Self>, answer: Answer) {
+        self.0.answer(&answer);
+    }
+}

@@ -1,0 +1,124 @@
+//! What the person's door asks of the gate: what waits, what the rules would say, what is paused.
+
+use super::case::Case;
+use super::{decide, now_ms, settle};
+use crate::agent::View;
+use crate::catalog::ToolEntry;
+use crate::core::Core;
+use crate::operate::{Event as Happening, Refusal};
+use crate::person::{Explained, Finding, Pause, Question, WaitingCall};
+use bytes::Bytes;
+use contract::Arguments;
+use policy::{CallState, Event, Scope};
+use std::rc::Rc;
+use store::CallRecord;
+
+/// All calls that wait, or are approved and wait for their client; oldest first.
+pub(crate) fn waiting(core: &Core) -> Vec<WaitingCall> {
+    let shows = |case: &Rc<Case>| {
+        case.is_written.get()
+            && matches!(case.state(), CallState::Waiting | CallState::Approved)
+            && case.row().expires_ms > now_ms()
+    };
+    core.gate.index.all().iter().filter(|case| shows(case)).map(|case| view(core, case)).collect()
+}
+
+fn view(core: &Core, case: &Case) -> WaitingCall {
+    let record = case.row().clone();
+    let catalog = core.catalog(&View::All);
+    let tool = catalog.tool(&record.name);
+    let (asked_before, denied_before) = core.gate.history(case);
+    WaitingCall {
+        waiters: u32::try_from(case.waiters()).unwrap_or(u32::MAX),
+        unverified: case.unverified.get(),
+        most: case.judgement.borrow().as_ref().map_or(Scope::Once, policy::Judgement::most),
+        again: case.badge.borrow().clone(),
+        asked_before,
+        denied_before,
+        description: tool.and_then(|tool| tool.read.tool.description.as_deref().map(String::from)),
+        schema: tool.map(|tool| schema(tool)),
+        record,
+    }
+}
+
+fn schema(tool: &ToolEntry) -> String {
+    String::from_utf8_lossy(&tool.read.raw[tool.read.tool.input_schema.clone()]).into_owned()
+}
+
+/// All call records that live.
+pub(crate) fn calls(core: &Core) -> Vec<CallRecord> {
+    core.gate.index.all().iter().map(|case| case.row().clone()).collect()
+}
+
+/// Settles a call with an unknown outcome.
+pub(crate) async fn settle(core: &Rc<Core>, id: &str, finding: Finding, by: &str) -> Result<CallRecord, Refusal> {
+    let event = match finding {
+        Finding::Ran => Event::Ran,
+        Finding::NotRan => Event::NotRan,
+    };
+    settle::settle(core, id, event, by).await
+}
+
+/// Holds all calls that may change something, or lets them go on.
+pub(crate) fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Pause {
+    let before = core.gate.pause();
+    if pauses != before.since_ms.is_some() {
+        let since_ms = pauses.then(now_ms);
+        core.gate.set_pause(Pause { since_ms, by });
+        core.ledger.setting("pause", if pauses { "all calls that may change something are held" } else { "resumed" });
+        core.happened(Happening::Paused(core.gate.pause()));
+        if !pauses {
+            decide::judge_again(core);
+        }
+    }
+    core.gate.pause()
+}
+
+/// How the rules see one call, or every tool without arguments.
+pub(crate) fn explain(core: &Core, question: Question) -> Result<Vec<Explained>, Refusal> {
+    let catalog = core.catalog(&View::All);
+    let client = question.client.unwrap_or_else(|| "operator".to_owned());
+    let arguments = question.arguments.unwrap_or_default();
+    let arguments = Arguments::read(Some(arguments.as_bytes()).filter(|text| !text.is_empty())).map_err(|unfit| {
+        let all: Vec<String> = unfit.into_problems().iter().map(contract::Problem::sentence).collect();
+        Refusal::new("invalid_arguments", all.join("\n"))
+    })?;
+    let arguments = Bytes::copy_from_slice(arguments.text().as_bytes());
+    let Some(name) = question.tool else {
+        let mut all: Vec<Explained> = catalog.tools().map(|tool| explained(core, &client, tool, &arguments)).collect();
+        all.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
+        return Ok(all);
+    };
+    let unknown = || Refusal::new("unknown_tool", format!("there is no tool `{name}`")).then("callgate tool list");
+    let tool = catalog.tool(&name).ok_or_else(unknown)?;
+    Ok(vec![explained(core, &client, tool, &arguments)])
+}
+
+fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes) -> Explained {
+    let judgement = core.gate.judge(client, tool, arguments);
+    let standing = tool.standing(&core.gate.settings().rulebook, core.gate.age());
+    let grants = core.gate.grants.borrow();
+    let of_tool = grants.iter().filter(|grant| {
+        *grant.client == *client
+            && *grant.server == **tool.backend.key()
+            && *grant.launch == *tool.backend.rules().launch_hash
+            && *grant.tool == *tool.read.tool.name
+            && grant.definition == tool.read.tool.definition_hash
+    });
+    Explained {
+        name: tool.read.exposed.clone(),
+        server: tool.backend.key().to_string(),
+        tool: tool.read.tool.name.to_string(),
+        effect: tool.read.effect,
+        tier: standing.tier(),
+        tier_why: standing.tier_why().to_string(),
+        then: judgement.then(),
+        rule: judgement.rule().map(|rule| rule.to_string()),
+        why: judgement.sentence(),
+        reason: judgement.reason().map(|reason| reason.to_string()),
+        most: judgement.most(),
+        depends: standing.always().is_none(),
+        unlisted: standing.is_unlisted(),
+        remembered: of_tool.map(policy::Grant::scope).max(),
+    }
+}

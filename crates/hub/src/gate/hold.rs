@@ -1,0 +1,242 @@
+//! Calls that wait for a person: row first, wait second. A request is held open as long as its client is known to wait;
+//! then it is told that the call is pending, and the record waits on.
+
+use super::case::{Asker, Case};
+use super::{decide, meet, now_ms, road};
+use crate::ask::{self, Pending, To};
+use crate::catalog::ToolEntry;
+use crate::core::Core;
+use bytes::Bytes;
+use contract::Hash;
+use contract::outcome::{Code, Pending as Wait, Refusal};
+use frame::{Answer, Progress};
+use policy::{CallState, Effect, Event, Judgement, Scope, Then};
+use std::rc::Rc;
+use std::time::Duration;
+use store::{CallRecord, Kind, Outcome};
+use tokio::time::Instant;
+use upstream::task;
+
+/// Waiting calls of one client.
+const MOST_OF_CLIENT: usize = 64;
+/// Waiting calls in all.
+const MOST: usize = 1_000;
+/// How often a client that wants progress is told that its call still waits.
+const NOTICE: Duration = Duration::from_secs(10);
+/// How often the wall clock is looked at: a laptop that slept has no timer that knows.
+const LOOK: Duration = Duration::from_secs(20);
+
+/// Puts a call before the person.
+pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent: Option<Hash>) {
+    let core = Rc::clone(&call.seat.core);
+    if is_full(&core, &call.seat.identity.name) {
+        let message = "Too many calls wait for a person already. Nothing was executed.";
+        return ask::refuse(call, Refusal::new(Code::QueueFull, message));
+    }
+    let case = match call.to {
+        To::Case(case) => case,
+        To::Reply(reply) => {
+            let asked = meet::digest_of(call.ask.params.get("arguments").as_ref(), &call.tool);
+            let Some(asked) = asked.or(sent) else { return };
+            let case = Case::new(meet::row_of(&call.seat, &call.tool, asked));
+            core.gate.index.enter(&case);
+            case.attach(Asker {
+                seat: Rc::downgrade(&call.seat),
+                ticket: call.ticket,
+                ask: call.ask,
+                reply,
+                tool: Rc::clone(&call.tool),
+                received: call.received,
+                notices: 0,
+            });
+            case
+        }
+    };
+    if !meet::step(&case, Event::Ask) {
+        return;
+    }
+    case.under_way.set(false);
+    case.note(|row| {
+        let now = now_ms();
+        row.asked_ms = now;
+        row.expires_ms = now + u64::try_from(core.gate.settings().expire.as_millis()).unwrap_or(u64::MAX / 2);
+        row.arguments = Some(arguments);
+        row.sent = sent;
+        tell_why(row, judgement, &core);
+    });
+    case.judged(judgement);
+    write(&core, &case);
+}
+
+/// An approval that no longer covers what would run: the person is asked again, and told why.
+pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
+    let To::Case(case) = call.to else { return };
+    let core = Rc::clone(&call.seat.core);
+    if !meet::step(&case, Event::Stricter) {
+        return;
+    }
+    case.under_way.set(false);
+    *case.badge.borrow_mut() = Some(why.to_owned());
+    case.note(|row| {
+        row.definition = Some(call.tool.read.tool.definition_hash);
+        row.launch = call.tool.backend.rules().launch_hash.to_string();
+        row.decided_ms = 0;
+        row.decided_by.clear();
+        row.scope = None;
+        tell_why(row, judgement, &core);
+    });
+    case.judged(judgement);
+    write(&core, &case);
+}
+
+/// Whether calls of this tool wait although the rules allow them.
+pub(crate) fn holds(core: &Core, tool: &ToolEntry) -> bool {
+    core.gate.is_paused() && tool.read.effect != Effect::Read || tool.backend.is_in_question()
+}
+
+fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
+    row.policy = Some(core.gate.policy());
+    row.tier = judgement.tier();
+    row.rule = judgement.rule().map(|rule| rule.to_string()).unwrap_or_default();
+    row.why = match judgement.then() {
+        Then::Allow if core.gate.is_paused() => {
+            "asks because everything that may change something is paused".to_owned()
+        }
+        Then::Allow => "asks because what its server says of itself is not what was approved".to_owned(),
+        Then::Ask if core.gate.is_paused() => format!("{}; everything of the kind is paused", judgement.sentence()),
+        Then::Ask | Then::Deny => judgement.sentence(),
+    };
+}
+
+/// What a new grant, or the end of a pause, lets through is approved by it.
+pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
+    let (Some((seat, ticket, ask, tool, received)), Some(arguments)) = (case.first(), case.arguments()) else { return };
+    if holds(core, &tool) {
+        return;
+    }
+    let judgement = core.gate.judge(&seat.identity.name, &tool, &arguments);
+    let call = Pending { seat, ticket, ask, tool, received, arguments: None, to: To::Case(Rc::clone(case)) };
+    let request = road::request(&call, &arguments);
+    let by = match judgement.then() {
+        Then::Allow => "the rules of now",
+        Then::Ask if road::by_grant(core, request, &judgement).is_ok() => "an approval that is remembered",
+        Then::Ask | Then::Deny => return,
+    };
+    case.is_deciding.set(true);
+    let (core, case) = (Rc::clone(core), Rc::clone(case));
+    task::spawn("let a waiting call through", async move {
+        let mut row = case.row().clone();
+        let approved = policy::next(row.state, Event::Approve);
+        if let Ok(state) = approved {
+            row.state = state;
+            row.decided_ms = now_ms();
+            row.decided_by = by.to_owned();
+            row.scope = Some(Scope::Once);
+            let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Approved);
+            if core.ledger.put_call(row.clone(), Some(note)).await.is_ok() {
+                case.note(|now| *now = row);
+            }
+        }
+        case.is_deciding.set(false);
+        case.news.notify_one();
+        core.queue_changed();
+        if case.state() == CallState::Approved {
+            decide::claim(&case);
+        }
+    });
+}
+
+/// Whether no more may wait (rules.md 23).
+fn is_full(core: &Core, client: &str) -> bool {
+    let waiting: Vec<_> = core.gate.index.all().into_iter().filter(|case| case.state() == CallState::Waiting).collect();
+    waiting.len() >= MOST || waiting.iter().filter(|case| case.row().client == client).count() >= MOST_OF_CLIENT
+}
+
+fn write(core: &Rc<Core>, case: &Rc<Case>) {
+    let (core, case) = (Rc::clone(core), Rc::clone(case));
+    let row = case.row().clone();
+    let note = core.ledger.case_note(&row, Kind::Asked, Outcome::Pending);
+    let written = core.ledger.put_call(row, Some(note));
+    task::spawn("write down a waiting call", async move {
+        if written.await.is_ok() {
+            case.is_written.set(true);
+            core.queue_changed();
+            watch(&core, &case).await;
+            return;
+        }
+        // Nothing waits that is not written down.
+        let message = "The audit log cannot be written, so nothing that needs a person's leave is run.";
+        let refusal = Refusal::new(Code::AuditUnavailable, message);
+        core.gate.index.leave(&case);
+        let id = case.id();
+        for asker in case.take(|_| true) {
+            let result = refusal.clone().of_call(id).tool_result(asker.tool.output());
+            asker.reply.done(Answer::result(result));
+        }
+    });
+}
+
+/// Keeps the promises made to those who wait, until nothing is left to wait for.
+pub(crate) async fn watch(core: &Rc<Core>, case: &Rc<Case>) {
+    loop {
+        let news = case.news.notified();
+        if !matches!(case.state(), CallState::Waiting | CallState::Approved) {
+            return;
+        }
+        let left = case.row().expires_ms.saturating_sub(now_ms());
+        if left == 0 && !case.is_deciding.get() && !case.under_way.get() {
+            return decide::expire(core, case);
+        }
+        let now = Instant::now();
+        let mut next = now + LOOK.min(Duration::from_millis(left.max(1)));
+        if case.state() == CallState::Waiting || !case.under_way.get() {
+            give_up(core, case, now);
+            case.each(|asker| {
+                let due = asker.received + NOTICE * (asker.notices + 1);
+                if asker.ask.wants_progress && due <= now {
+                    asker.notices += 1;
+                    notice(asker);
+                }
+                let due = asker.received + NOTICE * (asker.notices + 1);
+                if asker.ask.wants_progress {
+                    next = next.min(due);
+                }
+                next = next.min(patience(core, asker));
+            });
+        }
+        tokio::select! {
+            () = news => {}
+            () = tokio::time::sleep_until(next) => {}
+        }
+    }
+}
+
+/// Until when this request may be held open.
+fn patience(core: &Core, asker: &Asker) -> Instant {
+    let host = asker.seat.upgrade().map(|seat| Rc::clone(&seat.identity.name)).unwrap_or_default();
+    asker.received + core.gate.settings().hold_of(&host, asker.ask.wants_progress)
+}
+
+fn notice(asker: &mut Asker) {
+    let params = format!(
+        "{{\"progressToken\":0,\"progress\":{},\"message\":\"Waiting for a person to decide.\"}}",
+        asker.notices
+    );
+    let at = "{\"progressToken\":".len();
+    asker.reply.progress(&Progress { params: params.into(), token: at..at + 1 });
+}
+
+/// Those whose patience has ended are told that the call is pending.
+fn give_up(core: &Core, case: &Case, now: Instant) {
+    let row = case.row().clone();
+    for asker in case.take(|asker| patience(core, asker) <= now) {
+        let wait = Wait::new(case.id().to_string(), moment(row.expires_ms), case.id());
+        asker.reply.done(Answer::result(wait.tool_result(asker.tool.output())));
+    }
+}
+
+/// A moment as text, RFC 3339 in UTC.
+pub(crate) fn moment(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
+}

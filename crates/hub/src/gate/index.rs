@@ -1,0 +1,176 @@
+//! Where case records are found: by call, by key, by likeness. Keys that are settled are kept small: they are many and
+//! live for a day.
+
+use super::case::Case;
+use bytes::Bytes;
+use contract::Hash;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use store::{CallNumber, Outcome};
+
+/// A key whose call has ended.
+#[derive(Clone, Debug)]
+pub(crate) struct SettledKey {
+    pub call: CallNumber,
+    pub asked: Hash,
+    pub outcome: Outcome,
+    pub has_result: bool,
+    pub ended_ms: u64,
+}
+
+/// Who holds a key.
+#[derive(Clone)]
+pub(crate) enum Holder {
+    /// A call that has not ended.
+    Live(Rc<Case>),
+    /// One that has.
+    Settled(SettledKey),
+}
+
+/// All case records of the hub.
+#[derive(Default)]
+pub(crate) struct Index {
+    by_call: RefCell<FxHashMap<CallNumber, Rc<Case>>>,
+    by_key: RefCell<FxHashMap<Hash, Holder>>,
+    /// Cases without a key that an identical call may join.
+    by_likeness: RefCell<FxHashMap<Hash, Rc<Case>>>,
+    /// How many such cases a tool has, by [`tool_of`]: most calls need no digest for having none.
+    open: RefCell<FxHashMap<Hash, u32>>,
+    /// Results that are on their way to the store.
+    unwritten: RefCell<FxHashMap<CallNumber, Bytes>>,
+    /// Up to where settled keys were forgotten, in milliseconds since 1970.
+    swept_ms: Cell<u64>,
+}
+
+/// How often settled keys are looked at.
+const SWEEP_MS: u64 = 15 * 60 * 1000;
+
+/// What makes two calls the same, but for the definition: that is judged when the second one comes.
+pub(crate) fn likeness(client: &str, server: &str, launch: &str, tool: &str, asked: Hash) -> Hash {
+    of(&[client, server, launch, tool, &asked.to_string()])
+}
+
+/// A tool as one client sees it.
+pub(crate) fn tool_of(client: &str, server: &str, tool: &str) -> Hash {
+    of(&[client, server, tool])
+}
+
+/// A key belongs to a client, a server and a tool (the tool by its own name).
+pub(crate) fn key_of(client: &str, server: &str, tool: &str, key: &str) -> Hash {
+    of(&[client, server, tool, key])
+}
+
+/// Lengths first, so that no two lists of texts share a hash.
+fn of(parts: &[&str]) -> Hash {
+    let mut text = Vec::with_capacity(parts.iter().map(|part| part.len() + 8).sum());
+    for part in parts {
+        text.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        text.extend_from_slice(part.as_bytes());
+    }
+    Hash::of(&text)
+}
+
+impl Index {
+    pub(crate) fn enter(&self, case: &Rc<Case>) {
+        self.by_call.borrow_mut().insert(case.call(), Rc::clone(case));
+        if let Some(key) = case.key() {
+            self.by_key.borrow_mut().insert(key, Holder::Live(Rc::clone(case)));
+        } else if let Some(alike) = alike(case) {
+            self.by_likeness.borrow_mut().insert(alike, Rc::clone(case));
+            *self.open.borrow_mut().entry(open_of(case)).or_default() += 1;
+        }
+    }
+
+    /// The case is over; its key is free.
+    pub(crate) fn leave(&self, case: &Case) {
+        if self.by_call.borrow_mut().remove(&case.call()).is_none() {
+            return;
+        }
+        let is_it = |holder: &Holder| matches!(holder, Holder::Live(live) if live.call() == case.call());
+        if let Some(key) = case.key() {
+            let mut keys = self.by_key.borrow_mut();
+            if keys.get(&key).is_some_and(is_it) {
+                keys.remove(&key);
+            }
+        } else if let Some(alike) = alike(case) {
+            let mut cases = self.by_likeness.borrow_mut();
+            if cases.get(&alike).is_some_and(|other| other.call() == case.call()) {
+                cases.remove(&alike);
+            }
+            let mut open = self.open.borrow_mut();
+            let tool = open_of(case);
+            if let Some(count) = open.get_mut(&tool) {
+                *count -= 1;
+                if *count == 0 {
+                    open.remove(&tool);
+                }
+            }
+        }
+    }
+
+    /// The case is over; its key stays taken.
+    pub(crate) fn settle(&self, case: &Case, settled: SettledKey) {
+        self.leave(case);
+        if let Some(key) = case.key() {
+            self.keep(key, settled);
+        }
+    }
+    pub(crate) fn keep(&self, key: Hash, settled: SettledKey) {
+        self.by_key.borrow_mut().insert(key, Holder::Settled(settled));
+    }
+    /// Forgets keys that ended before that moment; looks at them once in a quarter of an hour at most.
+    pub(crate) fn sweep(&self, before_ms: u64) {
+        if before_ms < self.swept_ms.get() + SWEEP_MS {
+            return;
+        }
+        self.swept_ms.set(before_ms);
+        let is_young = |holder: &Holder| match holder {
+            Holder::Live(_) => true,
+            Holder::Settled(settled) => settled.ended_ms >= before_ms,
+        };
+        self.by_key.borrow_mut().retain(|_, holder| is_young(holder));
+    }
+
+    /// A result is on its way to the store, or is there.
+    pub(crate) fn unwritten(&self, call: CallNumber, result: Option<Bytes>) {
+        match result {
+            Some(result) => self.unwritten.borrow_mut().insert(call, result),
+            None => self.unwritten.borrow_mut().remove(&call),
+        };
+    }
+    pub(crate) fn is_unwritten(&self, call: CallNumber) -> Option<Bytes> {
+        self.unwritten.borrow().get(&call).cloned()
+    }
+
+    pub(crate) fn of_call(&self, call: CallNumber) -> Option<Rc<Case>> {
+        self.by_call.borrow().get(&call).cloned()
+    }
+    pub(crate) fn of_key(&self, key: &Hash) -> Option<Holder> {
+        self.by_key.borrow().get(key).cloned()
+    }
+    pub(crate) fn of_likeness(&self, alike: &Hash) -> Option<Rc<Case>> {
+        self.by_likeness.borrow().get(alike).cloned()
+    }
+    /// Whether an identical call of this tool could find anything.
+    pub(crate) fn has_open(&self, client: &str, server: &str, tool: &str) -> bool {
+        let open = self.open.borrow();
+        !open.is_empty() && open.contains_key(&tool_of(client, server, tool))
+    }
+    /// All cases, oldest first.
+    pub(crate) fn all(&self) -> Vec<Rc<Case>> {
+        let mut all: Vec<Rc<Case>> = self.by_call.borrow().values().cloned().collect();
+        all.sort_by_key(|case| case.call());
+        all
+    }
+}
+
+fn alike(case: &Case) -> Option<Hash> {
+    let row = case.row();
+    Some(likeness(&row.client, &row.server, &row.launch, &row.tool, row.asked?))
+}
+
+fn open_of(case: &Case) -> Hash {
+    let row = case.row();
+    tool_of(&row.client, &row.server, &row.tool)
+}

@@ -1,0 +1,67 @@
+//! The gate after a restart: what waited waits on, what was approved can be redeemed, what may have run is unknown.
+
+use super::case::Case;
+use super::hold;
+use super::index::SettledKey;
+use crate::core::Core;
+use contract::Hash;
+use policy::{CallState, Grant};
+use std::rc::Rc;
+use store::{CallRecord, Fate, Recovered};
+use upstream::task;
+
+/// Takes over what the store kept. Calls that were open are not judged before it is known what became of them.
+pub(crate) fn take_over(core: &Rc<Core>, calls: Vec<CallRecord>, grants: Vec<Grant>) {
+    let gate = &core.gate;
+    // A session may come back: an adapter keeps its id over restarts of the hub.
+    *gate.grants.borrow_mut() = grants;
+    gate.set_settled(!calls.iter().any(|row| row.state == CallState::Intent));
+    for row in calls {
+        match row.state {
+            CallState::Settled => {
+                let settled = SettledKey {
+                    call: row.call,
+                    asked: row.asked.unwrap_or_else(|| Hash::of(b"")),
+                    outcome: row.outcome,
+                    has_result: row.has_result,
+                    ended_ms: row.ended_ms,
+                };
+                if let Some(key) = row.key {
+                    gate.index.keep(key, settled);
+                }
+            }
+            CallState::Waiting | CallState::Approved | CallState::Intent | CallState::Unknown => {
+                let case = Case::new(row);
+                case.is_written.set(true);
+                gate.index.enter(&case);
+                keep_watch(core, &case);
+            }
+            CallState::Denied | CallState::Expired => gate.index.enter(&Case::new(row)),
+            // Nothing was promised to anybody.
+            CallState::Reserved | CallState::Freed => {}
+        }
+    }
+}
+
+/// What became of the calls that were open.
+pub(crate) fn settle(core: &Rc<Core>, recovered: &[Recovered]) {
+    for call in recovered {
+        let Some(case) = core.gate.index.of_call(call.call) else { continue };
+        let state = match call.fate {
+            Fate::NotSent => call.state,
+            Fate::OutcomeUnknown => CallState::Unknown,
+        };
+        case.note(|row| row.state = state);
+        match state {
+            CallState::Approved => keep_watch(core, &case),
+            CallState::Unknown => {}
+            _ => core.gate.index.leave(&case),
+        }
+    }
+    core.gate.set_settled(true);
+}
+
+fn keep_watch(core: &Rc<Core>, case: &Rc<Case>) {
+    let (core, case) = (Rc::clone(core), Rc::clone(case));
+    task::spawn("hold a call", async move { hold::watch(&core, &case).await });
+}

@@ -1,0 +1,147 @@
+//! Results that their host never received (rules.md 22): the identical call gets them instead of running again; once,
+//! for a while, in the same session, and only while that session saw no later write of the same server. Kept in memory.
+
+use super::index;
+use contract::Hash;
+use frame::Answer;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+use store::CallNumber;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Results that are kept; the oldest goes first.
+const MOST: usize = 256;
+/// Bytes of one result that are kept at most.
+const LARGEST: usize = 4 << 20;
+
+/// One call whose reply was lost.
+pub(crate) struct Lost {
+    pub call: CallNumber,
+    /// Who asked, for which tool of which server: see [`index::tool_of`].
+    pub tool: Hash,
+    pub server: Rc<str>,
+    pub session: Rc<str>,
+    pub asked: Hash,
+    pub ended_ms: u64,
+    since: Instant,
+    life: Duration,
+    end_of_it: RefCell<End>,
+    /// Rings when it has ended.
+    pub end: Notify,
+}
+
+/// What became of it.
+#[derive(Clone)]
+pub(crate) enum End {
+    /// It may still run.
+    Open,
+    /// The server answered.
+    Answered(Answer),
+    /// Nobody will ever know, or the answer is too large to be kept.
+    Unknown,
+}
+
+impl Lost {
+    /// What became of it so far.
+    pub(crate) fn state(&self) -> End {
+        self.end_of_it.borrow().clone()
+    }
+    /// It has ended so.
+    pub(crate) fn ended(&self, end: Option<Answer>) {
+        let size = |answer: &Answer| match answer {
+            Answer::Result { body, .. } => body.len(),
+            Answer::Error(error) => error.len(),
+        };
+        let kept = end.filter(|answer| size(answer) <= LARGEST);
+        *self.end_of_it.borrow_mut() = kept.map_or(End::Unknown, End::Answered);
+        self.end.notify_waiters();
+    }
+    fn is_alive(&self) -> bool {
+        self.since.elapsed() < self.life
+    }
+}
+
+/// All of them, oldest first.
+#[derive(Default)]
+pub(crate) struct LostResults {
+    all: RefCell<Vec<Rc<Lost>>>,
+    tools: RefCell<FxHashMap<Hash, u32>>,
+}
+
+/// Which call was lost.
+pub(crate) struct Which {
+    pub call: CallNumber,
+    pub client: Rc<str>,
+    pub server: Rc<str>,
+    pub tool: Rc<str>,
+    pub session: Rc<str>,
+    pub asked: Hash,
+    pub ended_ms: u64,
+    pub life: Duration,
+}
+
+impl LostResults {
+    /// Remembers one.
+    pub(crate) fn put(&self, which: Which, end: End) -> Rc<Lost> {
+        let lost = Rc::new(Lost {
+            call: which.call,
+            tool: index::tool_of(&which.client, &which.server, &which.tool),
+            server: which.server,
+            session: which.session,
+            asked: which.asked,
+            ended_ms: which.ended_ms,
+            since: Instant::now(),
+            life: which.life,
+            end_of_it: RefCell::new(end),
+            end: Notify::new(),
+        });
+        *self.tools.borrow_mut().entry(lost.tool).or_default() += 1;
+        self.all.borrow_mut().push(Rc::clone(&lost));
+        self.drop_where(|other| !other.is_alive());
+        while self.all.borrow().len() > MOST {
+            let oldest = self.all.borrow().first().map(|lost| lost.call);
+            self.drop_where(|other| Some(other.call) == oldest);
+        }
+        lost
+    }
+
+    /// The one that answers this call, taken out where it has ended.
+    pub(crate) fn find(&self, client: &str, server: &str, tool: &str, asked: Hash) -> Option<Rc<Lost>> {
+        self.drop_where(|other| !other.is_alive());
+        let tool = index::tool_of(client, server, tool);
+        let all = self.all.borrow();
+        all.iter().rev().find(|lost| lost.tool == tool && lost.asked == asked).cloned()
+    }
+    /// It has been told, or must not be any more.
+    pub(crate) fn forget(&self, lost: &Lost) {
+        self.drop_where(|other| std::ptr::eq(other, lost));
+    }
+    /// This session has received another write result of that server: what it repeats from now on it means.
+    pub(crate) fn seen(&self, session: &str, server: &str) {
+        if !self.all.borrow().is_empty() {
+            self.drop_where(|other| *other.session == *session && *other.server == *server);
+        }
+    }
+    /// Whether any of this tool's results was lost.
+    pub(crate) fn has_any(&self, client: &str, server: &str, tool: &str) -> bool {
+        let tools = self.tools.borrow();
+        !tools.is_empty() && tools.contains_key(&index::tool_of(client, server, tool))
+    }
+
+    fn drop_where(&self, is_it: impl Fn(&Lost) -> bool) {
+        let gone: Vec<Rc<Lost>> = self.all.borrow_mut().extract_if(.., |lost| is_it(lost)).collect();
+        let mut tools = self.tools.borrow_mut();
+        for lost in gone {
+            lost.end.notify_waiters();
+            if let Some(count) = tools.get_mut(&lost.tool) {
+                *count -= 1;
+                if *count == 0 {
+                    tools.remove(&lost.tool);
+                }
+            }
+        }
+    }
+}

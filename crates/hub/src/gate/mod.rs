@@ -1,0 +1,209 @@
+//! The gate on the road of a call: who may, who waits, what ran already. Lives on the relay thread, which makes every
+//! decision atomic; the rules themselves are pure and stand in `policy`, what must outlive the hub in `store`.
+
+pub(crate) mod case;
+pub(crate) mod decide;
+pub(crate) mod desk;
+pub(crate) mod hold;
+pub(crate) mod index;
+pub(crate) mod kept;
+pub(crate) mod lost;
+pub(crate) mod meet;
+pub(crate) mod pages;
+pub mod pins;
+pub(crate) mod result;
+pub(crate) mod review;
+pub(crate) mod road;
+pub(crate) mod settle;
+
+use crate::catalog::{Hides, ToolEntry};
+use crate::person::{Decided, Pause};
+use case::Case;
+use contract::Hash;
+use index::Index;
+use lost::LostResults;
+use pages::Pages;
+use pins::Pins;
+use policy::{CallState, Effect, Facts, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
+
+/// Decisions that are remembered for whoever comes later.
+const MOST_DECISIONS: usize = 1_000;
+
+/// How long calls wait, and what decides them.
+#[derive(Clone)]
+pub struct Settings {
+    /// The rules.
+    pub rulebook: Rulebook,
+    /// How long a request is held open for a person.
+    pub hold: Duration,
+    /// The same where its client gave a progress token.
+    pub hold_with_progress: Duration,
+    /// How long a waiting call can be decided and an approval redeemed.
+    pub expire: Duration,
+    /// Hosts that were measured to wait longer.
+    pub hosts: BTreeMap<String, Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            rulebook: Rulebook::allow_all(),
+            hold: Duration::from_secs(45),
+            hold_with_progress: Duration::from_secs(45),
+            expire: Duration::from_secs(15 * 60),
+            hosts: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// How long this client's request may be held open.
+    pub(crate) fn hold_of(&self, host: &str, has_progress: bool) -> Duration {
+        let usual = if has_progress { self.hold_with_progress } else { self.hold };
+        self.hosts.get(host).copied().unwrap_or(usual)
+    }
+}
+
+/// The live state of the gate.
+pub(crate) struct Gate {
+    pub(crate) index: Index,
+    settings: RefCell<Settings>,
+    /// Counts changes of the settings, so that what was derived from them is known to be old.
+    age: Cell<u64>,
+    pub(crate) grants: RefCell<Vec<Grant>>,
+    pub(crate) lost: LostResults,
+    /// The rest of results that are over the bound.
+    pub(crate) pages: Pages,
+    pub(crate) pins: Pins,
+    pause: RefCell<Pause>,
+    free: Judgement,
+    /// The latest decisions, for whoever comes later.
+    decisions: RefCell<VecDeque<Decided>>,
+    /// Per client and tool, by [`index::tool_of`]: how often it was asked about, and denied.
+    history: RefCell<FxHashMap<Hash, (u32, u32)>>,
+    /// Whether it is known what became of the calls that were open when the last run ended.
+    settled: Cell<bool>,
+    pub(crate) settling: Notify,
+}
+
+impl Default for Gate {
+    fn default() -> Gate {
+        Gate {
+            index: Index::default(),
+            settings: RefCell::default(),
+            age: Cell::new(0),
+            grants: RefCell::default(),
+            lost: LostResults::default(),
+            pages: Pages::default(),
+            pins: Pins::default(),
+            pause: RefCell::default(),
+            free: free(),
+            decisions: RefCell::default(),
+            history: RefCell::default(),
+            settled: Cell::new(true),
+            settling: Notify::new(),
+        }
+    }
+}
+
+impl Gate {
+    /// From now on these hold. Waiting calls are judged by them when they are claimed.
+    pub(crate) fn set(&self, settings: Settings) {
+        *self.settings.borrow_mut() = settings;
+        self.age.set(self.age.get() + 1);
+    }
+    pub(crate) fn settings(&self) -> Ref<'_, Settings> {
+        self.settings.borrow()
+    }
+    pub(crate) fn age(&self) -> u64 {
+        self.age.get()
+    }
+    pub(crate) fn set_pause(&self, pause: Pause) {
+        *self.pause.borrow_mut() = pause;
+    }
+    pub(crate) fn pause(&self) -> Pause {
+        self.pause.borrow().clone()
+    }
+    pub(crate) fn is_paused(&self) -> bool {
+        self.pause.borrow().since_ms.is_some()
+    }
+    /// A decision that was made.
+    pub(crate) fn remember(&self, case: &Case, decided: Decided) {
+        let mut history = self.history.borrow_mut();
+        let (asked, denied) = history.entry(case.tool()).or_default();
+        *asked += 1;
+        *denied += u32::from(decided.state != CallState::Approved);
+        let mut decisions = self.decisions.borrow_mut();
+        decisions.push_front(decided);
+        decisions.truncate(MOST_DECISIONS);
+    }
+    /// A decision that was made not long ago.
+    pub(crate) fn recent(&self, id: &str) -> Option<Decided> {
+        self.decisions.borrow().iter().find(|decided| decided.id == id).cloned()
+    }
+    /// How often this client's calls of this tool were asked about, and denied.
+    pub(crate) fn history(&self, case: &Case) -> (u32, u32) {
+        self.history.borrow().get(&case.tool()).copied().unwrap_or_default()
+    }
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled.get()
+    }
+    pub(crate) fn set_settled(&self, settled: bool) {
+        self.settled.set(settled);
+        self.settling.notify_waiters();
+    }
+
+    /// What the rules say of one call of a tool.
+    pub(crate) fn judge(&self, host: &str, tool: &ToolEntry, arguments: &[u8]) -> Judgement {
+        let settings = self.settings.borrow();
+        let standing = tool.standing(&settings.rulebook, self.age.get());
+        settings.rulebook.judge(&standing, &Facts { host, arguments })
+    }
+    /// How often a tool asks.
+    pub(crate) fn tier(&self, tool: &ToolEntry) -> Tier {
+        tool.standing(&self.settings.borrow().rulebook, self.age.get()).tier()
+    }
+    /// What is said of a request that no rule can name, as completions are.
+    pub(crate) fn free(&self) -> Judgement {
+        self.free.clone()
+    }
+    /// Version of the rules.
+    pub(crate) fn policy(&self) -> Hash {
+        self.settings.borrow().rulebook.version()
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    crate::views::millis(SystemTime::now())
+}
+
+impl Hides for Gate {
+    fn hides(&self, tool: &ToolEntry) -> bool {
+        tool.standing(&self.settings.borrow().rulebook, self.age.get()).is_unlisted()
+    }
+}
+
+fn free() -> Judgement {
+    let rules = Rulebook::allow_all();
+    let nothing = Profile {
+        target: Target::Method,
+        name: "",
+        own: "",
+        server: "",
+        effect: Effect::Read,
+        hints: Hints::default(),
+        tag: None,
+        flagged: false,
+        partly_checked: false,
+        takes_url: false,
+        arguments: &[],
+        annotations: b"",
+    };
+    rules.judge(&rules.standing(&nothing), &Facts { host: "", arguments: b"{}" })
+}

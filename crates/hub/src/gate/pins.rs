@@ -1,0 +1,187 @@
+//! What is held fast of each server: how it is launched, what it says of itself, what its tools promise. A definition is
+//! judged against it when it is read, and again when it is called; what raises the risk is withheld until a person has
+//! seen the difference (rules.md 14, 15).
+
+use bytes::Bytes;
+use contract::change::{self, Change, Version};
+use contract::finding::Finding;
+use contract::hash::Hash;
+use contract::scan;
+use policy::Effect;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+use store::{Pin, PinKind, Vault};
+
+/// What was approved of one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Hash of its text.
+    pub hash: Hash,
+    /// Effect class that it had.
+    pub effect: Option<Effect>,
+}
+
+/// How an entry stands against what was approved.
+#[derive(Clone, Debug, Default)]
+pub enum Review {
+    /// Never seen, and clean: the rules alone decide.
+    #[default]
+    New,
+    /// What was approved, but for orders and values that approved versions have had.
+    Approved,
+    /// Changed without a raised risk: hosts go on seeing the approved text.
+    Calm(Arc<Changed>),
+    /// Changed with a raised risk, or nobody can tell: withheld.
+    Raised(Arc<Changed>),
+    /// Something in it speaks to the model, whether it is new or changed: withheld.
+    Flagged(Arc<Flagged>),
+}
+
+/// A changed entry.
+#[derive(Clone, Debug, Default)]
+pub struct Changed {
+    /// The approved text; None where it cannot be read.
+    pub approved: Option<Bytes>,
+    /// What changed.
+    pub change: Change,
+    /// Effect class that was approved.
+    pub effect: Option<Effect>,
+}
+
+/// An entry with findings.
+#[derive(Clone, Debug, Default)]
+pub struct Flagged {
+    /// What was found.
+    pub findings: Vec<Finding>,
+    /// What changed, where it had been approved before.
+    pub changed: Option<Changed>,
+}
+
+impl Review {
+    /// Whether hosts may neither see nor call it.
+    pub fn is_withheld(&self) -> bool {
+        matches!(self, Review::Raised(_) | Review::Flagged(_))
+    }
+    /// Whether a person has something to look at.
+    pub fn waits(&self) -> bool {
+        !matches!(self, Review::New | Review::Approved)
+    }
+    /// The text that hosts see instead of the present one.
+    pub fn shown(&self) -> Option<&Bytes> {
+        match self {
+            Review::Calm(changed) => changed.approved.as_ref(),
+            Review::New | Review::Approved | Review::Raised(_) | Review::Flagged(_) => None,
+        }
+    }
+}
+
+/// What is held fast of one server as it is launched now. Goes to the thread that reads its lists.
+#[derive(Clone, Default)]
+pub struct ServerPins {
+    server: String,
+    launch: String,
+    heads: Arc<HashMap<(PinKind, Box<str>), Head>>,
+    vault: Option<Vault>,
+    /// Names of other servers' tools, for descriptions that speak of them.
+    pub tools: HashSet<Box<str>>,
+}
+
+impl ServerPins {
+    /// The same for a thread that must not read texts.
+    pub(crate) fn without_texts(&self) -> ServerPins {
+        ServerPins { vault: None, ..self.clone() }
+    }
+    /// The same beside these tools of all servers.
+    pub(crate) fn beside(self, tools: HashSet<Box<str>>) -> ServerPins {
+        ServerPins { tools, ..self }
+    }
+    /// The approved version of an entry.
+    pub fn head(&self, kind: PinKind, name: &str) -> Option<Head> {
+        self.heads.get(&(kind, name.into())).copied()
+    }
+
+    /// Judges an entry. `None`: its approved text has to be read for that, which this thread must not do.
+    pub fn review(&self, kind: PinKind, name: &str, raw: &[u8], hash: Hash, effect: Option<Effect>) -> Option<Review> {
+        let head = self.head(kind, name);
+        if head.is_some_and(|head| head.hash == hash && effect <= head.effect) {
+            return Some(Review::Approved);
+        }
+        let findings = scan::scan(raw, scanned(kind));
+        let Some(head) = head else {
+            return Some(match findings.is_empty() {
+                true => Review::New,
+                false => Review::Flagged(Arc::new(Flagged { findings, changed: None })),
+            });
+        };
+        let vault = self.vault.as_ref()?;
+        let approved = vault.approved(&self.server, &self.launch, kind, name).ok().flatten().map(Bytes::from);
+        let change = match &approved {
+            Some(text) => {
+                let is_tool = |word: &str| self.tools.contains(word);
+                change::compare(&[Version { hash: head.hash, raw: text }], Version { hash, raw }, &is_tool)
+            }
+            // Unreadable is never the same as approved.
+            None => Change::default(),
+        };
+        let is_raised = approved.is_none() || !change.raised.is_empty() || effect > head.effect;
+        let same = change.same && !is_raised;
+        let changed = Changed { approved, change, effect: head.effect };
+        Some(match (findings.is_empty(), same, is_raised) {
+            (false, ..) => Review::Flagged(Arc::new(Flagged { findings, changed: Some(changed) })),
+            (true, true, _) => Review::Approved,
+            (true, false, false) => Review::Calm(Arc::new(changed)),
+            (true, false, true) => Review::Raised(Arc::new(changed)),
+        })
+    }
+}
+
+fn scanned(kind: PinKind) -> scan::Kind {
+    match kind {
+        PinKind::Tool => scan::Kind::Tool,
+        PinKind::Prompt => scan::Kind::Prompt,
+        PinKind::Resource => scan::Kind::Resource,
+        PinKind::Template => scan::Kind::Template,
+        PinKind::Instructions | PinKind::Launch => scan::Kind::Instructions,
+    }
+}
+
+/// All pins of the hub.
+#[derive(Default)]
+pub(crate) struct Pins {
+    servers: RefCell<FxHashMap<Rc<str>, ServerPins>>,
+    vault: RefCell<Option<Vault>>,
+}
+
+impl Pins {
+    /// Takes over what the store kept.
+    pub(crate) fn take_over(&self, pins: Vec<Pin>, vault: Vault) {
+        *self.vault.borrow_mut() = Some(vault);
+        for pin in pins {
+            self.put(&pin);
+        }
+    }
+    /// Holds a text fast, in memory.
+    pub(crate) fn put(&self, pin: &Pin) {
+        let mut servers = self.servers.borrow_mut();
+        let of = servers.entry(key(&pin.server, &pin.launch)).or_insert_with(|| ServerPins {
+            server: pin.server.clone(),
+            launch: pin.launch.clone(),
+            vault: self.vault.borrow().clone(),
+            ..ServerPins::default()
+        });
+        Arc::make_mut(&mut of.heads)
+            .insert((pin.kind, pin.name.as_str().into()), Head { hash: pin.hash, effect: pin.effect });
+    }
+    /// What is held fast of a server as it is launched now.
+    pub(crate) fn of(&self, server: &str, launch: &str) -> ServerPins {
+        self.servers.borrow().get(&key(server, launch)).cloned().unwrap_or_default()
+    }
+}
+
+/// Lengths are in it, so that no two pairs share a key.
+fn key(server: &str, launch: &str) -> Rc<str> {
+    format!("{}:{server}{launch}", server.len()).into()
+}

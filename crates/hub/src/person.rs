@@ -1,0 +1,227 @@
+//! What a person asks and says about calls: words between the person's door and the gate. `Send`, plain values.
+
+pub use contract::change::{DiffLine, Side};
+pub use contract::{CallId, Hash};
+pub use policy::{CallState, Scope, Then, Tier};
+pub use store::CallRecord;
+
+use serde::{Deserialize, Serialize};
+
+/// A decision about a waiting call.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// Which: the id of its call.
+    pub id: String,
+    /// Digest of the arguments that were shown; another one is another call.
+    pub digest: Option<Hash>,
+    /// What is to be done.
+    pub decision: Decision,
+    /// Who says so, and where, for people.
+    pub by: String,
+}
+
+/// What is to be done with a waiting call.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// It may run.
+    Approve {
+        /// Other arguments in place of those that were asked for, a JSON object.
+        arguments: Option<String>,
+        /// What it is remembered for; None: what is usual for its tool.
+        scope: Option<Scope>,
+    },
+    /// It may not.
+    Deny {
+        /// Why; the agent reads it.
+        reason: Option<String>,
+    },
+}
+
+/// A decision that holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decided {
+    /// Id of the call.
+    pub id: String,
+    /// `approved`, `denied` or `expired`.
+    pub state: CallState,
+    /// Who decided, and where.
+    pub by: String,
+    /// Milliseconds since 1970.
+    pub at_ms: u64,
+    /// What an approval is remembered for.
+    pub scope: Option<Scope>,
+    /// The reason that was given.
+    pub reason: String,
+    /// Whether the arguments were changed.
+    pub edited: bool,
+    /// Whether somebody waits for it, so that it runs at once.
+    pub runs: bool,
+}
+
+/// The answer to a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Yours(Decided),
+    /// Another one came before it and holds.
+    Anothers(Decided),
+}
+
+/// A call that waits, or is approved and waits for its client.
+#[derive(Clone)]
+pub struct WaitingCall {
+    /// Its record, arguments included.
+    pub record: CallRecord,
+    /// Identical requests that wait now.
+    pub waiters: u32,
+    /// Whether the client's name is only its own word.
+    pub unverified: bool,
+    /// The most that an approval may be remembered for.
+    pub most: Scope,
+    /// Why it waits once more although it was approved.
+    pub again: Option<String>,
+    /// How often this client's calls of this tool were asked about before, since the hub began.
+    pub asked_before: u32,
+    /// How often that ended in a no.
+    pub denied_before: u32,
+    /// Description of the tool.
+    pub description: Option<String>,
+    /// Its input schema.
+    pub schema: Option<String>,
+}
+
+impl std::fmt::Debug for WaitingCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WaitingCall").field("record", &self.record).finish_non_exhaustive()
+    }
+}
+
+/// Whether all calls that may change something are held.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Since when, in milliseconds since 1970; None: they are not.
+    pub since_ms: Option<u64>,
+    /// Who said so.
+    pub by: String,
+}
+
+/// What a person found out about a call with an unknown outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It ran.
+    Ran,
+    /// It did not.
+    NotRan,
+}
+
+/// What to explain.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// Name of a tool; None: all of them, each without arguments.
+    pub tool: Option<String>,
+    /// The arguments as JSON text.
+    pub arguments: Option<String>,
+    /// The client that would ask.
+    pub client: Option<String>,
+}
+
+/// How the rules see one call of one tool.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// Name in the aggregate.
+    pub name: String,
+    /// Key of its server.
+    pub server: String,
+    /// The server's own name of it.
+    pub tool: String,
+    /// What it may do.
+    pub effect: policy::Effect,
+    /// How often it asks.
+    pub tier: Tier,
+    /// What made it so.
+    pub tier_why: String,
+    /// What is done.
+    pub then: Then,
+    /// The deciding rule.
+    pub rule: Option<String>,
+    /// Why, in a sentence.
+    pub why: String,
+    /// The rule's own words.
+    pub reason: Option<String>,
+    /// The most that an approval may be remembered for.
+    pub most: Scope,
+    /// Whether it depends on the arguments or on who asks.
+    pub depends: bool,
+    /// Whether hosts do not see it at all.
+    pub unlisted: bool,
+    /// What is remembered for this client.
+    pub remembered: Option<Scope>,
+}
+
+/// How an entry stands against what was approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryState {
+    /// What was approved.
+    Approved,
+    /// Never seen before.
+    New,
+    /// Another text, without a raised risk.
+    Changed,
+    /// Withheld until a person has looked at it.
+    Blocked,
+}
+
+/// One definition that waits for a review.
+#[derive(Clone, Debug)]
+pub struct EntryReview {
+    /// `launch`, `instructions`, `tool`, `prompt`, `resource`, `template`.
+    pub kind: String,
+    /// The server's own name of it.
+    pub name: String,
+    /// Name in the aggregate.
+    pub exposed: Option<String>,
+    /// How it stands.
+    pub state: EntryState,
+    /// What a tool may do now.
+    pub effect: Option<policy::Effect>,
+    /// What it could do when it was approved.
+    pub effect_before: Option<policy::Effect>,
+    /// How often a tool asks.
+    pub tier: Option<Tier>,
+    /// What the scan found.
+    pub flags: Vec<String>,
+    /// How the change raises the risk.
+    pub raised: Vec<String>,
+    /// What changed.
+    pub lines: Vec<DiffLine>,
+    /// The whole text, where there is nothing to compare it with.
+    pub whole: Option<String>,
+    /// Hash that approves it alone.
+    pub hash: String,
+}
+
+/// All that waits of one server.
+#[derive(Clone, Debug)]
+pub struct ServerReview {
+    /// Its key.
+    pub server: String,
+    /// Hash that approves exactly what is listed here.
+    pub hash: String,
+    /// Milliseconds since 1970.
+    pub seen_ms: u64,
+    /// The definitions, those that are withheld first.
+    pub entries: Vec<EntryReview>,
+    /// Definitions that are as approved.
+    pub unchanged: u32,
+}
+
+/// What was approved.
+#[derive(Clone, Debug)]
+pub struct Approved {
+    /// Key of the server.
+    pub server: String,
+    /// The server's own names.
+    pub entries: Vec<String>,
+    /// What of it still waits.
+    pub left: u32,
+}

@@ -1,0 +1,164 @@
+//! Retention of the audit log: whole blocks of old rows go, the rest stays verifiable from a base. Rows are removed
+//! behind the base in small steps; readers look at nothing before it.
+
+use crate::Kind;
+use crate::anchor::Anchor;
+use crate::blocks::{Told, block_of, first_of, last_of};
+use crate::kept;
+use crate::line::Line;
+use rusqlite::{Connection, OptionalExtension};
+use rustc_hash::FxHashSet;
+
+type Sql<T> = rusqlite::Result<T>;
+
+/// Rows removed at once.
+const ROWS: u64 = 512;
+/// Facets and names looked at at once.
+const STEP: usize = 128;
+
+/// The last row that may go: all rows up to it were written before `before`. Rows from the future (a clock that was
+/// wrong) are as old as those around them. Never the last row, nor one whose call is still open.
+pub(crate) fn choose(conn: &Connection, before: u64, now: u64, tip: u64) -> Sql<Option<Anchor>> {
+    let base = kept::base(conn)?.map_or(0, |base| base.row);
+    let open =
+        conn.query_row("SELECT min(intent) FROM calls WHERE intent > 0", [], |row| row.get::<_, Option<i64>>(0))?;
+    let bound = open.map_or(tip, |open| tip.min(open as u64));
+    let mut last = base;
+    let mut select = conn.prepare("SELECT block, first_at, last_at FROM blocks WHERE block >= ? ORDER BY block")?;
+    let mut next = block_of(base + 1);
+    let mut rows = select.query([block_of(base + 1) as i64])?;
+    while let Some(row) = rows.next()? {
+        let number = |at: usize| row.get::<_, i64>(at).map(|number| number as u64);
+        let (block, first_at, last_at) = (number(0)?, number(1)?, number(2)?);
+        let (end, is_wrong) = (last_of(block), first_at > now);
+        // Nothing is told of the one between.
+        let has_gap = std::mem::replace(&mut next, block + 1) != block;
+        if has_gap || end >= bound || !(is_wrong || (first_at < before && (last_at < before || last_at > now))) {
+            break;
+        }
+        if !is_wrong {
+            last = end;
+        }
+    }
+    if last == base {
+        return Ok(None);
+    }
+    let link = conn.query_row("SELECT chain FROM audit WHERE seq = ?", [last as i64], |row| row.get(0)).optional()?;
+    Ok(link.map(|link| Anchor { row: last, link }))
+}
+
+/// What the row of a cut says.
+pub(crate) fn detail(base: &Anchor) -> String {
+    format!("{{\"row\":{},\"hash\":\"{}\"}}", base.row, crate::chain::hex(&base.link))
+}
+
+/// Reads it.
+pub(crate) fn named(detail: &str) -> Option<Anchor> {
+    let rest = detail.strip_prefix("{\"row\":")?.strip_suffix("\"}")?;
+    let (row, link) = rest.split_once(",\"hash\":\"")?;
+    Anchor::parse(&format!("{row} {link}"))
+}
+
+/// The row of a cut.
+pub(crate) fn line(at: u64, detail: &str) -> Line<'_> {
+    Line { kind: Kind::Cut.code(), at, detail, ..Line::default() }
+}
+
+/// Whether rows that were cut are still there.
+pub(crate) fn has_rows(conn: &Connection) -> Sql<bool> {
+    let first: Option<i64> = conn.query_row("SELECT min(seq) FROM audit", [], |row| row.get(0))?;
+    Ok(kept::base(conn)?.is_some_and(|base| first.is_some_and(|first| first as u64 <= base.row)))
+}
+
+/// Removes some of the rows that were cut. False: there were none.
+pub(crate) fn remove_rows(conn: &Connection) -> Sql<bool> {
+    let first: Option<i64> = conn.query_row("SELECT min(seq) FROM audit", [], |row| row.get(0))?;
+    let (Some(base), Some(first)) = (kept::base(conn)?, first) else { return Ok(false) };
+    let last = (first as u64 + ROWS - 1).min(base.row);
+    let removed = conn.prepare_cached("DELETE FROM audit WHERE seq <= ?")?.execute([last as i64])?;
+    conn.prepare_cached("DELETE FROM blocks WHERE block < ?")?.execute([block_of(last + 1) as i64])?;
+    Ok(removed > 0)
+}
+
+/// Forgets facets that no row has: first all blocks are looked at, then all facets.
+#[derive(Default)]
+pub(crate) struct Facets {
+    used: FxHashSet<i64>,
+    block: u64,
+    facet: i64,
+}
+
+impl Facets {
+    /// Goes on; None: at the end. Something must be told of every full block.
+    pub(crate) fn step(mut self, conn: &Connection, tip: u64) -> Sql<Option<Facets>> {
+        let base = kept::base(conn)?.map_or(0, |base| base.row);
+        self.block = self.block.max(block_of(base + 1));
+        let end = block_of(tip + 1);
+        for _ in 0..STEP {
+            if self.block >= end {
+                break;
+            }
+            let told = Told::of(conn, self.block)?;
+            self.used.extend(told.iter().flat_map(Told::facets).map(|(facet, _)| facet));
+            self.block += 1;
+        }
+        // Blocks that were filled since are looked at too, and rows after them: what is removed now, none has.
+        if self.block < end {
+            return Ok(Some(self));
+        }
+        let mut select = conn.prepare_cached("SELECT facet FROM audit WHERE seq >= ?")?;
+        for facet in select.query_map([first_of(end) as i64], |row| row.get(0))? {
+            self.used.insert(facet?);
+        }
+        let mut select = conn.prepare_cached("SELECT id FROM facets WHERE id > ? ORDER BY id LIMIT ?")?;
+        let ids = select.query_map([self.facet, STEP as i64], |row| row.get(0))?.collect::<Sql<Vec<i64>>>()?;
+        for id in ids.iter().filter(|id| !self.used.contains(id)) {
+            conn.prepare_cached("DELETE FROM facet_words WHERE rowid = ?")?.execute([id])?;
+            conn.prepare_cached("DELETE FROM facets WHERE id = ?")?.execute([id])?;
+        }
+        self.facet = ids.last().copied().unwrap_or(self.facet);
+        Ok((ids.len() == STEP).then_some(self))
+    }
+}
+
+/// Forgets names that no facet has: first all facets are looked at, then all names.
+#[derive(Default)]
+pub(crate) struct Names {
+    used: FxHashSet<i64>,
+    facet: i64,
+    name: i64,
+}
+
+impl Names {
+    /// Goes on; None: at the end.
+    pub(crate) fn step(mut self, conn: &Connection) -> Sql<Option<Names>> {
+        // Facets that came since are looked at too: what is removed now is used by none.
+        let seen = self.look_at_facets(conn)?;
+        if seen == STEP {
+            return Ok(Some(self));
+        }
+        let mut select = conn.prepare_cached("SELECT id FROM names WHERE id > ? ORDER BY id LIMIT ?")?;
+        let ids = select.query_map([self.name, STEP as i64], |row| row.get(0))?.collect::<Sql<Vec<i64>>>()?;
+        for id in ids.iter().filter(|id| !self.used.contains(id)) {
+            conn.prepare_cached("DELETE FROM names WHERE id = ?")?.execute([id])?;
+        }
+        self.name = ids.last().copied().unwrap_or(self.name);
+        Ok((ids.len() == STEP).then_some(self))
+    }
+
+    fn look_at_facets(&mut self, conn: &Connection) -> Sql<usize> {
+        let mut select = conn.prepare_cached(
+            "SELECT id, client, server, item, definition, detail FROM facets WHERE id > ? ORDER BY id LIMIT ?",
+        )?;
+        let mut rows = select.query([self.facet, STEP as i64])?;
+        let mut seen = 0;
+        while let Some(row) = rows.next()? {
+            self.facet = row.get(0)?;
+            for column in 1..=5 {
+                self.used.insert(row.get(column)?);
+            }
+            seen += 1;
+        }
+        Ok(seen)
+    }
+}

@@ -1,0 +1,25 @@
+PRAGMA application_id = 0x43475445;
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE audit(
+    seq INTEGER PRIMARY KEY, call INTEGER NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL,
+    client INTEGER NOT NULL, server INTEGER NOT NULL, item INTEGER NOT NULL, definition INTEGER NOT NULL,
+    method INTEGER NOT NULL, effect INTEGER NOT NULL, outcome INTEGER NOT NULL,
+    args_bytes INTEGER NOT NULL, result_bytes INTEGER NOT NULL,
+    checked_us INTEGER NOT NULL, held_us INTEGER NOT NULL, queued_us INTEGER NOT NULL,
+    ran_us INTEGER NOT NULL, answered_us INTEGER NOT NULL,
+    stranger BLOB NOT NULL, shape BLOB NOT NULL, detail TEXT NOT NULL, chain BLOB NOT NULL
+) STRICT;
+CREATE INDEX audit_call ON audit(call) WHERE call > 0;
+CREATE TABLE calls(call INTEGER PRIMARY KEY, state INTEGER NOT NULL, intent INTEGER NOT NULL) STRICT;
+CREATE TABLE catalogs(
+    server TEXT NOT NULL, launch TEXT NOT NULL, at INTEGER NOT NULL, version TEXT NOT NULL,
+    server_info TEXT NOT NULL, capabilities TEXT NOT NULL, instructions TEXT,
+    tools TEXT, prompts TEXT, resources TEXT, templates TEXT,
+    UNIQUE(server, launch)
+) STRICT;
+CREATE TABLE eras(
+    server TEXT NOT NULL, launch TEXT NOT NULL, version TEXT NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY(server, launch)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE settings(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
