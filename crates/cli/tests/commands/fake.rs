@@ -202,6 +202,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
             | Operation::Pause(..)
             | Operation::Reviews(..)
             | Operation::ApproveDefinition(..)
+            | Operation::Policy(_)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => drop(tell.send(Status {
                 pid: process.lock().unwrap().id(),

@@ -116,6 +116,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
             | Operation::Pause(..)
             | Operation::Reviews(..)
             | Operation::ApproveDefinition(..)
+            | Operation::Policy(_)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => {
                 let _ = tell.send(Status {
