@@ -85,6 +85,11 @@ test_python() {
     wait $! && wait "$newer"
 }
 
+# What the tests of the crates need beyond a build: a terminal to type in.
+test_tools() {
+    need tmux tmux
+}
+
 # What building needs beyond the Rust tool-chain: a C compiler for the bundled SQLite and for TLS.
 build_tools() {
     command -v cargo >/dev/null 2>&1 || die "Rust is missing: install rustup and a stable tool-chain (1.95 or newer) first."

@@ -72,6 +72,13 @@ fn name_a_tool(bencher: Bencher<'_, '_>) {
     bencher.bench(|| slug.exposed(black_box("list_files")));
 }
 
+#[divan::bench(sample_count = 10)]
+fn compile_256_patterns_over_the_limit(bencher: Bencher<'_, '_>) {
+    let property = |n: usize| format!(r#""p{n}":{{"pattern":"([a-z]{{40}}){{{}}}"}}"#, 400 + n);
+    let schema = format!(r#"{{"properties":{{{}}}}}"#, (0..256).map(property).collect::<Vec<_>>().join(","));
+    bencher.bench(|| compiled(&schema));
+}
+
 const DOUBLING: &str = r##"{"type":"object","properties":{"x":{"anyOf":[{"allOf":[{"$ref":"#"},{"$ref":"#/$defs/twin"},
     {"required":["y"]}]},{"$ref":"#"}]}},"$defs":{"twin":{"type":"object","properties":{"x":{"allOf":
     [{"$ref":"#/$defs/twin"},{"$ref":"#"}]}}}}}"##;

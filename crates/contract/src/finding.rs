@@ -35,6 +35,8 @@ pub enum FindingKind {
         /// Where it says so, with everything hidden made visible.
         quote: String,
     },
+    /// A structure that says something else than the JSON text beside it.
+    Differs,
     /// No text that everybody reads in the same way.
     Unreadable(TextFault),
     /// Looks like another server's key: the same letters in another case, or letters that are drawn alike.
@@ -50,6 +52,7 @@ impl Finding {
             FindingKind::Hidden { kind, count } => format!("{place} has {count} hidden characters: {}", kind.as_str()),
             FindingKind::MixedScripts => format!("{place} mixes letters of several scripts: {}", spelled(&self.place)),
             FindingKind::Talk { talk, quote } => format!("{place} {}: “{quote}”", talk.as_str()),
+            FindingKind::Differs => format!("{place} says something else than the JSON text beside it"),
             FindingKind::Unreadable(fault) => format!("it can't be read: {fault}"),
             FindingKind::LooksLike(other) => {
                 let other = visible::escape(other);

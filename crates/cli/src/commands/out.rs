@@ -51,6 +51,11 @@ impl Out {
     pub fn now_ms(&self) -> u64 {
         self.screen.now_ms
     }
+    /// The surface that people see.
+    pub fn screen(&self) -> Screen {
+        self.screen
+    }
+
     /// One document, or its text for people.
     pub fn document<T: Serialize>(&self, words: &T, text: impl FnOnce(&Screen) -> String) -> Result<Exit, Fault> {
         match self.form {

@@ -23,6 +23,8 @@ pub mod when;
 #[cfg(test)]
 mod gate_tests;
 #[cfg(test)]
+mod log_tests;
+#[cfg(test)]
 pub mod samples;
 #[cfg(test)]
 mod tests;

@@ -460,14 +460,3 @@ invalid_arguments  Not executed.
     let expect = "pending  Wait.\n  approval    a-1\n  expires     T\n  call        c-2\n";
     check(CallOutcome::Pending, object, expect);
 }
-
-#[test]
-fn lines_of_the_hubs_log() {
-    let check = |text: &str, expect: &str| assert_eq!(logs::hub(&LogLine { text: text.into() }, &PIPE), expect);
-    check(
-        r#"{"timestamp":"2026-11-30T09:37:57.976844Z","level":"WARN","fields":{"message":"not read","why":"late","n":3},"target":"x"}"#,
-        "2026-11-30 09:37:57 WARN  not read  why=late  n=3\n",
-    );
-    check("no json\tat all", "no json\tat all\n");
-    check("{\"a\":1}", "{\"a\":1}\n");
-}

@@ -2,10 +2,11 @@
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::process::{Pid, Signal, getpid, kill_process, test_kill_process};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
@@ -128,6 +129,53 @@ fn typed(mut tty: &File, ended: &AtomicBool) -> io::Result<String> {
             byte => line.push(byte),
         }
     }
+}
+
+/// Returns when the system or a person tells this process to end, or its terminal goes.
+pub async fn told_to_leave() {
+    let end = |kind| signal(kind);
+    let handlers = || {
+        Ok::<_, io::Error>((
+            end(SignalKind::terminate())?,
+            end(SignalKind::interrupt())?,
+            end(SignalKind::hangup())?,
+            end(SignalKind::quit())?,
+        ))
+    };
+    let Ok((mut term, mut int, mut hup, mut quit)) = handlers() else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+        _ = hup.recv() => {}
+        _ = quit.recv() => {}
+    }
+}
+
+/// Stops this process until its shell lets it go on.
+pub fn suspend() {
+    // With a shell that knows no jobs nothing happens.
+    let _ = kill_process(getpid(), Signal::TSTP);
+}
+
+/// Whether there is such a process.
+pub fn is_running(pid: i32) -> bool {
+    // One of another user cannot be asked, and is there.
+    Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+/// The editor where none is named.
+pub const EDITOR: &str = "vi";
+
+/// A command line in words, as a shell would split it; None where a quote is open.
+pub fn split(line: &str) -> Option<Vec<String>> {
+    shlex::split(line)
+}
+
+/// A folder that nobody else may enter.
+pub fn private_folder(builder: &mut DirBuilder) -> &mut DirBuilder {
+    builder.mode(0o700)
 }
 
 /// Runs as the guard of a hub.

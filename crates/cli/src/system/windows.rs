@@ -1,8 +1,8 @@
 //! Windows: files inherit the access list of the user's own profile folder, nothing is set here; a hub that is to
 //! outlive its starter leaves the starter's job. Type-checked, not run yet.
 
-use std::fs::OpenOptions;
-use std::io;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, IsTerminal, Write};
 use std::os::windows::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -15,6 +15,9 @@ const DETACHED_PROCESS: u32 = 0x8;
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 /// Leaves the job of its starter, where that is allowed: terminals and hosts end theirs with all that is in it.
 const CREATE_BREAKAWAY_FROM_JOB: u32 = 0x0100_0000;
+
+/// Longest hidden line, in bytes.
+const LONGEST_LINE: usize = 1024;
 
 /// New files take the access list of their folder.
 pub fn keep_private() {}
@@ -69,6 +72,85 @@ pub fn columns() -> usize {
     0
 }
 
+/// Returns when the system or a person tells this process to end, or its console goes.
+pub async fn told_to_leave() {
+    told_to_stop().await;
+}
+
+/// There are no jobs here: nothing happens.
+pub fn suspend() {}
+
+/// Not known here: whoever is asked for is there.
+pub fn is_running(_pid: i32) -> bool {
+    true
+}
+
+/// The editor where none is named.
+pub const EDITOR: &str = "notepad";
+
+/// A command line in words; None where a quote is open. A backslash is a part of a path here.
+pub fn split(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let (mut word, mut quoted, mut begun) = (String::new(), false, false);
+    for c in line.chars() {
+        match c {
+            '"' => (quoted, begun) = (!quoted, true),
+            c if c.is_whitespace() && !quoted => {
+                if std::mem::take(&mut begun) {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            c => {
+                word.push(c);
+                begun = true;
+            }
+        }
+    }
+    words.extend(begun.then_some(word));
+    (!quoted).then_some(words)
+}
+
+/// A folder takes the access list of the one that it lies in.
+pub fn private_folder(builder: &mut DirBuilder) -> &mut DirBuilder {
+    builder
+}
+
+/// A line typed at the console that does not show. Fails where there is none; `Interrupted` where it was taken back.
+pub fn read_hidden(prompt: &str) -> io::Result<String> {
+    if !io::stdin().is_terminal() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let mut console = io::stderr();
+    console.write_all(prompt.as_bytes())?;
+    console.flush()?;
+    crossterm::terminal::enable_raw_mode()?;
+    let typed = typed();
+    crossterm::terminal::disable_raw_mode()?;
+    let _ = console.write_all(b"\r\n");
+    typed
+}
+
+fn typed() -> io::Result<String> {
+    use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, read};
+    let mut line = String::new();
+    loop {
+        let Event::Key(key) = read()? else { continue };
+        if key.kind == KeyEventKind::Release {
+            continue;
+        }
+        match key.code {
+            KeyCode::Enter => return Ok(line),
+            KeyCode::Esc => return Err(io::ErrorKind::Interrupted.into()),
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            KeyCode::Backspace => drop(line.pop()),
+            KeyCode::Char(c) if line.len() < LONGEST_LINE => line.push(c),
+            _ => {}
+        }
+    }
+}
+
 /// The system holds the servers by their job objects: there is no guard.
 pub fn guard() -> ExitCode {
     ExitCode::from(2)
@@ -76,7 +158,6 @@ pub fn guard() -> ExitCode {
 
 /// It waits with poll(2), which is not there.
 pub fn sample_server() -> ExitCode {
-    use std::io::Write;
     let _ = writeln!(io::stderr(), "callgate: the sample server does not run on Windows yet");
     ExitCode::FAILURE
 }

@@ -76,7 +76,7 @@ impl Gone {
 }
 
 /// The strings that hold an image, a sound or a file: base64 and nothing else.
-fn files(tree: &Tree<'_>) -> HashSet<u32> {
+pub(super) fn files(tree: &Tree<'_>) -> HashSet<u32> {
     let mut found = HashSet::new();
     for object in tree.all().filter(|value| value.kind() == Kind::Object) {
         let is_media = object.members().any(|(key, kind)| {

@@ -3,12 +3,14 @@
 
 mod ansi;
 mod clean;
+mod look;
 mod marks;
 mod output;
 mod quick;
 mod secrets;
 mod view;
 
+pub use look::look;
 pub use output::{Costly, Inner, OutputCheck, check_output, inner};
 
 use crate::tree::TextFault;

@@ -19,7 +19,7 @@ const MAX_FINDINGS: usize = 100;
 const MAX_QUOTE: usize = 160;
 
 /// What is scanned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// One entry of a `tools` array.
     Tool,
@@ -30,6 +30,7 @@ pub enum Kind {
     /// One entry of a `resourceTemplates` array.
     Template,
     /// A server's `instructions`, as a JSON string.
+    #[default]
     Instructions,
 }
 
@@ -88,14 +89,21 @@ pub fn scan(definition: &[u8], kind: Kind) -> Vec<Finding> {
         Ok(tree) => tree,
         Err(fault) => return vec![Finding { place: String::new(), kind: FindingKind::Unreadable(fault) }],
     };
-    let mut scan = Scan { kind, own: own_names(&tree), path: String::new(), findings: Vec::new() };
+    let mut scan = Scan { kind, own: own_names(&tree), ..Scan::default() };
     scan.walk(tree.root(), Within::Text);
+    scan.findings
+}
+
+/// The same of a result; `files` are the values that are not looked into.
+pub(crate) fn scan_answer(result: Value<'_>, files: &HashSet<u32>) -> Vec<Finding> {
+    let mut scan = Scan { files: files.clone(), ..Scan::default() };
+    scan.walk(result, Within::Text);
     scan.findings
 }
 
 /// Everything in a text by itself that a person should look at.
 pub fn scan_text(text: &str) -> Vec<Finding> {
-    let mut scan = Scan { kind: Kind::Instructions, own: HashSet::new(), path: String::new(), findings: Vec::new() };
+    let mut scan = Scan::default();
     scan.text(text);
     scan.findings
 }
@@ -130,9 +138,11 @@ fn own_names(tree: &Tree<'_>) -> HashSet<String> {
     own
 }
 
+#[derive(Default)]
 struct Scan {
     kind: Kind,
     own: HashSet<String>,
+    files: HashSet<u32>,
     path: String,
     findings: Vec<Finding>,
 }
@@ -142,6 +152,7 @@ impl Scan {
     fn walk(&mut self, value: Value<'_>, within: Within) {
         let length = self.path.len();
         match value.kind() {
+            tree::Kind::String if self.files.contains(&value.at) => {}
             tree::Kind::String => self.text(&value.string().unwrap_or_default()),
             tree::Kind::Array => {
                 for (place, element) in value.elements().enumerate() {

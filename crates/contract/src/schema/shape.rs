@@ -10,6 +10,10 @@ use std::collections::HashMap;
 const MAX_IN_PLACE: u64 = 10_000;
 /// Longest chain of subschemas that lead from one to the next at the same value.
 const MAX_CHAIN: usize = 32;
+/// Most schemas with an `$id` of their own in one schema, and most ways that lead from one subschema to another: what
+/// compiling takes grows with both.
+const MAX_RESOURCES: usize = 256;
+const MAX_WAYS: usize = 100_000;
 /// Dialects that the validator knows by itself; a reference to one is no way out.
 const META: [&str; 2] = ["https://json-schema.org/draft/", "http://json-schema.org/draft-"];
 
@@ -61,7 +65,11 @@ impl<'s> Shape<'s> {
     /// # Errors
     /// Where it leads elsewhere, never ends or multiplies.
     pub(crate) fn read(root: &'s Value) -> Result<Shape<'s>, SchemaFault> {
-        let mut walk = Walk { root, names: Names::read(root), known: HashMap::new(), parts: Vec::new() };
+        let names = Names::read(root);
+        if names.resources.len() > MAX_RESOURCES {
+            return Err(SchemaFault::TooLarge("more than 256 schemas with an $id"));
+        }
+        let mut walk = Walk { root, names, known: HashMap::new(), parts: Vec::new(), ways: 0 };
         walk.part(root);
         let mut next = 0;
         while next < walk.parts.len() {
@@ -78,6 +86,7 @@ struct Walk<'s> {
     names: Names<'s>,
     known: HashMap<*const Value, usize>,
     parts: Vec<Part<'s>>,
+    ways: usize,
 }
 
 impl<'s> Walk<'s> {
@@ -106,6 +115,10 @@ impl<'s> Walk<'s> {
                 Value::Array(values) => values.iter().collect(),
                 value => vec![value],
             };
+            self.ways += targets.len();
+            if self.ways > MAX_WAYS {
+                return Err(SchemaFault::Multiplies);
+            }
             for target in targets {
                 let Some(target) = self.part(target) else { continue };
                 let part = &mut self.parts[index];

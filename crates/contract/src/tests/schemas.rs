@@ -48,6 +48,52 @@ fn every_dialect_that_there_is() {
     check("", false);
 }
 
+/// Each dialect means what it says, also where another one means something else.
+#[test]
+fn older_dialects_keep_their_meaning() {
+    let draft = |uri: &str, n: Value| json!({"$schema": uri, "type": "object", "properties": {"n": n}});
+    let check = |schema: &Value, good: Value, bad: Value| {
+        assert!(passes(schema, &json!({"n": good})), "{schema} {good}");
+        assert!(!passes(schema, &json!({"n": bad})), "{schema} {bad}");
+    };
+    let (four, six, seven) = (
+        "http://json-schema.org/draft-04/schema#",
+        "http://json-schema.org/draft-06/schema#",
+        "http://json-schema.org/draft-07/schema#",
+    );
+    check(&draft(four, json!({"minimum": 1, "exclusiveMinimum": true})), json!(2), json!(1));
+    check(&draft(six, json!({"exclusiveMinimum": 1})), json!(2), json!(1));
+    let pair = json!({"items": [{"type": "integer"}, {"type": "string"}], "additionalItems": false});
+    check(&draft(seven, pair.clone()), json!([1, "a"]), json!([1, "a", 2]));
+    check(&draft(four, pair), json!([1]), json!(["a"]));
+    let conditional = json!({"if": {"minimum": 10}, "then": {"multipleOf": 10}});
+    check(&draft(seven, conditional.clone()), json!(20), json!(15));
+    assert!(passes(&draft(six, conditional), &json!({"n": 15})));
+    let dependent = json!({"dependencies": {"a": ["b"]}});
+    check(&draft(seven, dependent), json!({"a": 1, "b": 2}), json!({"a": 1}));
+    // Without a word it is 2020-12.
+    let newest = |n: Value| json!({"type": "object", "properties": {"n": n}});
+    check(&newest(json!({"prefixItems": [{"type": "integer"}], "items": false})), json!([1]), json!([1, 2]));
+    check(&newest(json!({"dependentRequired": {"a": ["b"]}})), json!({"a": 1, "b": 2}), json!({"a": 1}));
+    assert!(passes(&draft(seven, json!({"prefixItems": [{"type": "integer"}]})), &json!({"n": ["a"]})));
+    let recursive = json!({"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveAnchor": true,
+        "type": "object", "properties": {"n": {"$recursiveRef": "#"}}, "additionalProperties": false});
+    check(&recursive, json!({"n": {}}), json!({"m": 1}));
+}
+
+/// A part that names another dialect, known or not, loads nothing and is not followed blindly.
+#[test]
+fn dialects_of_parts_load_nothing() {
+    for uri in ["http://127.0.0.1:9/dialect", "http://json-schema.org/draft-04/schema#", "file:///etc/passwd"] {
+        let part = json!({"$id": "https://example.com/part", "$schema": uri, "type": "integer"});
+        let schema = json!({"type": "object", "properties": {"n": part}});
+        match compile(&schema) {
+            Ok(_) => assert!(!passes(&schema, &json!({"n": "x"})), "{uri}"),
+            Err(fault) => assert!(matches!(fault, SchemaFault::Invalid(_)), "{uri} {fault}"),
+        }
+    }
+}
+
 #[test]
 fn nothing_is_loaded() {
     for reference in [
@@ -132,6 +178,37 @@ fn what_multiplies_or_never_ends_is_refused_at_once() {
     chain.insert("a10000".into(), json!({}));
     let chain = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/a0"}}, "$defs": chain});
     assert!(matches!(compile(&chain), Err(SchemaFault::Multiplies | SchemaFault::TooLarge(_))));
+}
+
+/// Compiling takes a bounded time, whatever a schema holds; these took longest.
+#[test]
+fn what_takes_long_to_compile_is_bounded_or_refused() {
+    let resources = |all: usize| {
+        let defs: serde_json::Map<String, Value> = (0..all)
+            .map(|n| {
+                (format!("d{n}"), json!({"$id": format!("https://a.b/{n}"), "items": {"$ref": format!("{}", n + 1)}}))
+            })
+            .collect();
+        json!({"$id": "https://a.b/root", "$defs": defs, "properties": {"x": {"$ref": "0"}}})
+    };
+    let anchors = |all: usize| {
+        let part = |n: usize| json!({"items": {"$dynamicRef": "#m", "$id": format!("u{n}")}, "$dynamicAnchor": "m"});
+        json!({"prefixItems": (0..all).map(part).collect::<Vec<Value>>()})
+    };
+    let same_anchor = |all: usize| {
+        let part = json!({"items": {"$dynamicRef": "#m"}, "$dynamicAnchor": "m"});
+        json!({"prefixItems": vec![part; all]})
+    };
+    let patterns: serde_json::Map<String, Value> =
+        (0..256).map(|n| (format!("p{n}"), json!({"pattern": format!("([a-z]{{40}}){{{}}}", 400 + n)}))).collect();
+    let start = Instant::now();
+    assert!(matches!(compile(&resources(3000)), Err(SchemaFault::TooLarge(_))));
+    assert!(matches!(compile(&anchors(2000)), Err(SchemaFault::TooLarge(_))));
+    assert_eq!(compile(&same_anchor(2000)).unwrap_err(), SchemaFault::Multiplies);
+    assert_eq!(skipped(&json!({"type": "object", "properties": patterns})).len(), 256);
+    let references = vec![json!({"$ref": "#/$defs/a"}); 10_000];
+    compile(&json!({"prefixItems": references, "$defs": {"a": {"type": "string"}}})).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
 /// Each level of the arguments doubles the work; told apart only by doing it.

@@ -83,6 +83,7 @@ fn edited_arguments_are_refused_with_every_reason() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn without_a_terminal_there_is_no_pin() {
     let gate = two();
     gate.door.queue().pin = Some("4711".into());

@@ -2,7 +2,10 @@
 
 mod commands;
 pub mod door;
+#[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(target_os = "linux")]
+mod tmux;
 
 use crate::fake::Home;
 use door::Door;
