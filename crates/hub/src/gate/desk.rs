@@ -9,7 +9,7 @@ use crate::operate::{Event as Happening, Refusal};
 use crate::person::{Explained, Finding, Pause, Policy, Question, WaitingCall};
 use bytes::Bytes;
 use contract::Arguments;
-use policy::{CallState, Event, Scope};
+use policy::{CallState, Event, Fallback, Scope};
 use std::rc::Rc;
 use store::CallRecord;
 
@@ -136,7 +136,13 @@ pub(crate) fn policy(core: &Core) -> Policy {
     };
     let rules = settings.policy.rules.iter();
     Policy {
-        default: settings.policy.default.as_str().to_owned(),
+        default: match settings.policy.default {
+            Fallback::Auto => "auto",
+            Fallback::Allow => "allow",
+            Fallback::Ask => "ask",
+            Fallback::Deny => "deny",
+        }
+        .to_owned(),
         version: settings.rulebook.version(),
         rules: rules.map(|rule| (rule.clone(), u32::try_from(matches(rule)).unwrap_or(u32::MAX))).collect(),
         findings: settings.rulebook.findings(&profiles),
