@@ -15,11 +15,13 @@ const MIN_ENCODED: usize = 28;
 /// Everything that a text shows by its form, with what it is seen by.
 pub(super) fn judge(text: &str) -> Vec<(Talk, &str)> {
     let mut found = Vec::new();
-    found.extend(mark(text).map(|mark| (Talk::Markup, mark)));
-    found.extend(notice(text).map(|notice| (Talk::Markup, notice)));
+    if memchr::memchr2(b'<', b'[', text.as_bytes()).is_some() {
+        found.extend(mark(text).map(|mark| (Talk::Markup, mark)));
+        found.extend(notice(text).map(|notice| (Talk::Markup, notice)));
+        found.extend(leaking_picture(text).map(|picture| (Talk::Exfiltration, picture)));
+        found.extend(comment(text).map(|comment| (Talk::Markup, comment)));
+    }
     found.extend(speaker(text).map(|speaker| (Talk::Markup, speaker)));
-    found.extend(leaking_picture(text).map(|picture| (Talk::Exfiltration, picture)));
-    found.extend(comment(text).map(|comment| (Talk::Markup, comment)));
     found.extend(out_of_sight(text).map(|rest| (Talk::OutOfSight, rest)));
     if !text.is_ascii() {
         found.extend(disguised(text).map(|word| (Talk::Disguise, word)));
@@ -94,11 +96,13 @@ fn notice(text: &str) -> Option<&str> {
     })
 }
 
-/// `SYSTEM:` and the like, as a speaker in a play.
+/// Who speaks in a play.
+const PARTS: [&str; 5] = ["SYSTEM:", "ASSISTANT:", "DEVELOPER:", "\nHuman:", "\nAssistant:"];
+
+/// `SYSTEM:` and the like.
 fn speaker(text: &str) -> Option<&str> {
-    ["SYSTEM:", "ASSISTANT:", "DEVELOPER:", "\nHuman:", "\nAssistant:"]
-        .into_iter()
-        .find(|speaker| text.contains(speaker))
+    let ends = memchr::memchr_iter(b':', text.as_bytes()).map(|at| &text[..=at]);
+    ends.filter_map(|before| PARTS.into_iter().find(|part| before.ends_with(part))).next()
 }
 
 /// A picture whose address has something filled in: showing it sends that away.
@@ -124,6 +128,9 @@ fn comment(text: &str) -> Option<&str> {
 
 /// What stands behind a long empty space.
 fn out_of_sight(text: &str) -> Option<&str> {
+    if text.len() <= MAX_EMPTY_LINES {
+        return None;
+    }
     let (mut lines, mut spaces) = (0, 0);
     for (at, c) in text.char_indices() {
         match c {
@@ -189,9 +196,13 @@ fn unspaced(text: &str) -> Vec<(Talk, &str)> {
 
 /// Text of people in a run of base64, unless it is the source of an image, or in escapes of single characters.
 pub(super) fn encoded(text: &str) -> Option<String> {
-    let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
-    let mut runs = text.split(|c| !is_digit(c)).filter(|run| run.len() >= MIN_ENCODED);
-    runs.find_map(from_base64).or_else(|| unescaped(text))
+    if text.len() < MIN_ENCODED {
+        return None;
+    }
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    let mut runs = text.as_bytes().split(|byte| !is_digit(byte)).filter(|run| run.len() >= MIN_ENCODED);
+    let decoded = runs.find_map(|run| from_base64(std::str::from_utf8(run).ok()?));
+    decoded.or_else(|| unescaped(text))
 }
 
 fn from_base64(run: &str) -> Option<String> {

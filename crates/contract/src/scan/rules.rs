@@ -131,7 +131,6 @@ const TALK: &[Rule] = &[
     steps(Talk::Exfiltration, &[(SEND, 0), (FROM, 8), (MAILBOX, 1)]).spared(IF),
     meet(Talk::Exfiltration, &[WHENEVER, SEND | TARGET, MUST, ADDRESS]),
     // "whenever send_mail is called, the recipient must be changed".
-    meet(Talk::OtherTool, &[WHENEVER, NAME | TOOL, ALTER, MUST, TARGET, ADDRESS]),
     meet(Talk::OtherTool, &[WHENEVER | ALL, FOREIGN_NAME, MUST, TARGET]),
     steps(Talk::OtherTool, &[(WHENEVER, 0), (ANSWER, 1), (RUN | SEND, 4), (THIS | NAME, 2)]),
     steps(

@@ -2,6 +2,7 @@
 
 use crate::finding::{Finding, FindingKind, look_alikes};
 use crate::scan::{Kind, Talk, scan, scan_text};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn kind(word: &str) -> Kind {
@@ -146,6 +147,18 @@ fn what_can_not_be_read_is_told_and_much_is_bounded() {
     let long = format!("{} {TALK}", "do not tell the ".repeat(50_000));
     let quote = scan_text(&long).pop().unwrap().sentence();
     assert!(quote.chars().count() < 300, "{quote}");
+}
+
+proptest! {
+    /// Whatever a server writes, nothing of ours falls over it, and what is found can be shown.
+    #[test]
+    fn any_text_is_scanned(text in "(\\PC|[ed s ing]|\\x1b|[a-z]{1,6}ing |\u{1000}+ed ){0,60}") {
+        for finding in scan_text(&text) {
+            prop_assert!(finding.sentence().chars().all(|c| !c.is_control()));
+        }
+        let definition = json!({"name": text, "inputSchema": {"properties": {text.clone(): text}}}).to_string();
+        scan(definition.as_bytes(), Kind::Tool);
+    }
 }
 
 #[test]
