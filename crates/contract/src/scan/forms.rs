@@ -9,6 +9,10 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 /// So many empty lines, or spaces in one line, put what follows out of sight.
 const MAX_EMPTY_LINES: usize = 20;
 const MAX_SPACES: usize = 120;
+/// So many marks of one kind are looked at.
+const MAX_TRIES: usize = 32;
+/// Longest address of a picture in bytes.
+const MAX_ADDRESS: usize = 600;
 /// Shorter runs of base64 are names and numbers.
 const MIN_ENCODED: usize = 28;
 
@@ -67,7 +71,8 @@ fn mark(text: &str) -> Option<&str> {
     let fixed = TEMPLATES.iter().chain(&ENDS).find(|mark| text.contains(**mark)).copied();
     fixed.or_else(|| {
         let opens = memchr::memchr_iter(b'<', text.as_bytes());
-        opens.filter_map(|at| tag(&text[at..])).find(|tag| is_meant_for_models(text, tag))
+        let tags = opens.filter_map(|at| tag(&text[at..])).filter(|tag| is_known(tag));
+        tags.take(MAX_TRIES).find(|tag| is_meant_for_models(text, tag))
     })
 }
 
@@ -77,11 +82,18 @@ fn tag(text: &str) -> Option<&str> {
     text.get(..=end)
 }
 
+fn name_of(tag: &str) -> &str {
+    tag.trim_matches(['<', '>', '/']).split_whitespace().next().unwrap_or_default()
+}
+
+fn is_known(tag: &str) -> bool {
+    TAGS.iter().any(|known| name_of(tag).eq_ignore_ascii_case(known))
+}
+
 /// A placeholder looks the same: it has no closing tag and is not shouted.
 fn is_meant_for_models(text: &str, tag: &str) -> bool {
-    let name = tag.trim_matches(['<', '>', '/']).split_whitespace().next().unwrap_or_default();
-    TAGS.iter().any(|known| name.eq_ignore_ascii_case(known))
-        && (text.contains(&format!("</{name}>")) || name.bytes().all(|byte| byte.is_ascii_uppercase()))
+    let name = name_of(tag);
+    name.bytes().all(|byte| byte.is_ascii_uppercase()) || text.contains(&format!("</{name}>"))
 }
 
 /// Who speaks in a heading in brackets that is meant to command.
@@ -90,9 +102,13 @@ const SPEAKERS: [&str; 6] = ["SYSTEM", "ADMIN", "DEVELOPER", "ASSISTANT", "OVERR
 /// `[SYSTEM NOTICE]` and the like.
 fn notice(text: &str) -> Option<&str> {
     let opens = memchr::memchr_iter(b'[', text.as_bytes());
-    opens.filter_map(|at| text[at + 1..].split_once(']')).map(|(inner, _)| inner).find(|inner| {
+    let inner = |at: usize| {
+        let length = text.as_bytes()[at + 1..].iter().take(40).position(|byte| *byte == b']')?;
+        text.get(at + 1..at + 1 + length)
+    };
+    opens.filter_map(inner).find(|inner| {
         let is_shouted = inner.bytes().all(|byte| byte.is_ascii_uppercase() || b" :-_".contains(&byte));
-        is_shouted && inner.len() < 40 && SPEAKERS.iter().any(|speaker| inner.starts_with(speaker))
+        is_shouted && SPEAKERS.iter().any(|speaker| inner.starts_with(speaker))
     })
 }
 
@@ -107,23 +123,30 @@ fn speaker(text: &str) -> Option<&str> {
 
 /// A picture whose address has something filled in: showing it sends that away.
 fn leaking_picture(text: &str) -> Option<&str> {
-    let pictures = memchr::memmem::find_iter(text.as_bytes(), "![").filter_map(|at| {
-        let (_, rest) = text[at..].split_once("](")?;
-        rest.split_once(')').map(|(address, _)| address)
+    let pictures = memchr::memmem::find_iter(text.as_bytes(), "](http").filter_map(|at| {
+        let length = text.as_bytes()[at..].iter().take(MAX_ADDRESS).position(|byte| *byte == b')')?;
+        let name = text[..at].rfind('[')?;
+        let is_picture = at - name < MAX_ADDRESS && text[..name].ends_with('!');
+        text.get(at + 2..at + length).filter(|_| is_picture)
     });
     let is_leak = |address: &&str| {
         let query = address.split_once('?').map(|(_, query)| query);
-        address.starts_with("http") && query.is_some_and(|query| query.contains(['{', '<', '$', '[']))
+        query.is_some_and(|query| query.contains(['{', '<', '$', '[']))
     };
-    pictures.filter(|address| address.len() < 500).find(is_leak)
+    pictures.take(MAX_TRIES).find(is_leak)
 }
 
 /// A comment with words in it, which nobody sees once it is rendered.
 fn comment(text: &str) -> Option<&str> {
-    let start = text.find("<!--")?;
-    let inner = &text[start + 4..];
-    let inner = &inner[..inner.find("-->")?];
-    (inner.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() > 3).then_some(inner.trim())
+    let mut rest = text;
+    while let Some((_, comment)) = rest.split_once("<!--") {
+        let (inner, after) = comment.split_once("-->")?;
+        if inner.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() > 3 {
+            return Some(inner.trim());
+        }
+        rest = after;
+    }
+    None
 }
 
 /// What stands behind a long empty space.
