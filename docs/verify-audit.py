@@ -61,10 +61,10 @@ def main(folder):
         if kind == CUT:
             cut = detail
         expected += 1
-    if base and cut != '{"row":%s,"hash":"%s"}' % (row, link):
-        return f"the log begins after row {row}, but no row says that it was cut there"
     if seen is None:
         return f"the log ends at row {expected - 1}, but row {anchored} was anchored"
+    if base and cut != '{"row":%s,"hash":"%s"}' % (row, link):
+        return f"the log begins after row {row}, but no row says that it was cut there"
     if seen != anchor:
         return f"row {anchored} is another one than was anchored"
     print(f"whole: rows {int(row) + 1} to {expected - 1}, anchored at {anchored}")

@@ -35,11 +35,12 @@ const LINES: [(&str, &[&str]); 13] = [
 ];
 
 /// Dependency → the only crates that may name it.
-const ALONE: [(&str, &[&str]); 13] = [
+const ALONE: [(&str, &[&str]); 14] = [
     ("cel", &["policy"]),
     ("jsonschema", &["contract"]),
     ("sha2", &["contract", "store"]),
     ("rusqlite", &["store"]),
+    ("chacha20poly1305", &["store"]),
     ("reqwest", &["wire"]),
     ("axum", &["control"]),
     ("jsonc-parser", &["hub"]),

@@ -19,6 +19,8 @@ mod fake;
 #[cfg(unix)]
 mod framing;
 #[cfg(unix)]
+mod gate;
+#[cfg(unix)]
 mod http_door;
 #[cfg(unix)]
 mod http_up;
@@ -31,6 +33,8 @@ mod lend;
 mod manage;
 #[cfg(unix)]
 mod order;
+#[cfg(unix)]
+mod pins;
 #[cfg(unix)]
 mod secrets;
 #[cfg(unix)]

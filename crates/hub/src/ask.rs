@@ -5,6 +5,7 @@ use crate::agent::{SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::{ListKind, ToolEntry};
 use crate::gate::case::Case;
+use crate::gate::pages::Pages;
 use crate::gate::{self, meet::Request};
 use crate::record::{About, Record};
 use crate::road::{self, Plan};
@@ -24,6 +25,8 @@ use upstream::task;
 
 /// How long the first list waits for servers that have never been listed and have just been started.
 const FIRST_LIST: Duration = Duration::from_millis(750);
+/// How long a call waits for lists that its server has said to be others.
+const CHANGE: Duration = Duration::from_secs(10);
 /// Arguments from this size on are checked on the blocking pool, in bytes.
 const LARGE: usize = 64 * 1024;
 
@@ -98,7 +101,34 @@ fn call(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, recei
         return unknown_tool(seat, ticket, ask, reply, name);
     };
     let seat = Rc::clone(seat);
+    if tool.backend.is_changing() {
+        return after_change(seat, ticket, ask, reply, tool);
+    }
     gate::meet::meet(Request { seat, ticket, ask, reply, received, tool });
+}
+
+/// A server that has just said that its lists changed is not called by what they were before (threat T05).
+fn after_change(seat: Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, tool: Rc<ToolEntry>) {
+    let deadline = Instant::now() + CHANGE;
+    task::spawn("call after a change of lists", async move {
+        let backend = &tool.backend;
+        loop {
+            let news = backend.news.notified();
+            if !backend.is_changing() {
+                return self::ask(&seat, ticket, ask, reply);
+            }
+            if timeout_at(deadline, news).await.is_err() {
+                let message = format!(
+                    "The server `{}` has changed its tools and does not say how. Nothing was executed.",
+                    backend.key()
+                );
+                let record = record(&seat, &tool, deadline);
+                seat.core.ledger.refused(&record, Code::ServerUnavailable);
+                let refusal = Refusal::new(Code::ServerUnavailable, message).of_call(record.id());
+                return reply.done(Answer::result(refusal.tool_result(tool.output())));
+            }
+        }
+    });
 }
 
 /// A call of a tool on its way to be judged.
@@ -285,6 +315,12 @@ fn prompt(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, rec
 
 fn resource(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
     let uri = ask.params.string("uri");
+    if let Some(uri) = uri.as_deref().filter(|uri| Pages::is_own(uri)) {
+        return reply.done(match seat.core.gate.pages.read(uri, &seat.identity.name) {
+            Some(page) => Answer::result(page),
+            None => Answer::error(-32002, "there is no such resource, or its time is over"),
+        });
+    }
     let catalog = seat.core.catalog(&seat.view);
     let Some(backend) = uri.as_deref().and_then(|uri| owner(seat, catalog.owner_of(uri))) else {
         return reply.done(Answer::error(-32002, "there is no such resource"));

@@ -2,17 +2,22 @@
 
 use crate::catalog::read::{self, Effects, Read, ReadText};
 use crate::catalog::{Entry, Shelf, ToolEntry};
+use crate::config::Results;
 use crate::core::Core;
+use crate::gate::pins::Review;
 use crate::gate::review;
 use crate::lanes::Lanes;
 use crate::record::Audit;
 use crate::road::Run;
 use bytes::Bytes;
 use contract::Slug;
+use contract::answer::Cleaner;
+use contract::outcome::Code;
 use frame::Level;
 use globset::GlobSet;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 use store::Subject;
 use tokio::sync::Notify;
@@ -23,7 +28,7 @@ use upstream::{Listing, Server, Watcher, task};
 const SHORT: usize = 24 * 1024;
 
 /// What the config says of a server beyond how to run it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// The person's word about effects, by own tool name.
     pub effects: Effects,
@@ -41,8 +46,30 @@ pub struct Rules {
     pub env_names: Vec<String>,
     /// The argument that carries an idempotency key.
     pub idempotency_argument: String,
+    /// Treatment of its results.
+    pub results: Results,
+    /// What is taken out of its results.
+    pub cleaner: Arc<Cleaner>,
     /// How long a result whose reply was lost answers the identical call.
     pub replay_lost: Duration,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            effects: Effects::new(),
+            lanes: Vec::new(),
+            disabled: false,
+            launch_hash: "".into(),
+            transport: "",
+            launch: Vec::new(),
+            env_names: Vec::new(),
+            idempotency_argument: String::new(),
+            results: Results::default(),
+            cleaner: Arc::new(Cleaner::new([])),
+            replay_lost: Duration::ZERO,
+        }
+    }
 }
 
 /// One server.
@@ -60,6 +87,8 @@ pub struct Backend {
     instructions: RefCell<Option<ReadText>>,
     /// What it listed last.
     latest: RefCell<Option<Rc<Listing>>>,
+    /// Listings that are being read.
+    shelving: Cell<u32>,
     listed: Cell<bool>,
     /// Wakes whoever waits for its first list.
     pub(crate) news: Notify,
@@ -82,6 +111,7 @@ impl Backend {
             findings: RefCell::default(),
             instructions: RefCell::default(),
             latest: RefCell::default(),
+            shelving: Cell::new(0),
             listed: Cell::new(false),
             news: Notify::new(),
             since: Instant::now(),
@@ -155,9 +185,11 @@ impl Backend {
         let (slug, effects, copy) = (self.slug.clone(), self.rules.effects.clone(), Listing::clone(&listing));
         let pins = pins.beside(core.map(|core| core.tool_names()).unwrap_or_default());
         let me = Rc::downgrade(self);
+        self.shelving.set(self.shelving.get() + 1);
         task::spawn("shelve a listing", async move {
             let reading = tokio::task::spawn_blocking(move || read::read(&slug, &copy, &effects, &pins));
             let (Ok(read), Some(me)) = (reading.await, me.upgrade()) else { return };
+            me.shelving.set(me.shelving.get() - 1);
             // A later listing may have come meanwhile.
             if me.latest.borrow().as_ref().is_some_and(|latest| Rc::ptr_eq(latest, &listing)) {
                 me.put_up(read);
@@ -191,6 +223,34 @@ impl Backend {
             core.catalog_changed();
         }
         self.news.notify_waiters();
+    }
+
+    /// Whether its definitions are being read or judged anew, so that what is known of them may be out of date.
+    pub fn is_changing(&self) -> bool {
+        self.shelving.get() > 0 || self.server().is_some_and(|server| server.is_changing())
+    }
+
+    /// Why a tool that was judged must not be called any more: it is gone, or is not what it was.
+    pub(crate) fn differs(&self, judged: &ToolEntry) -> Option<(Code, &'static str)> {
+        let shelf = self.shelf();
+        let own = judged.own_name();
+        let Some(now) = shelf.tools.iter().find(|tool| tool.own_name() == own) else {
+            return Some((Code::UnknownTool, "The server has no such tool any more."));
+        };
+        let is_same = now.read.tool.definition_hash == judged.read.tool.definition_hash;
+        match now.review() {
+            Review::Raised(_) => {
+                let why =
+                    "The tool's definition is not the one that was approved, and a person has to look at the change.";
+                Some((Code::DefinitionChanged, why))
+            }
+            Review::Flagged(_) => Some((Code::Quarantined, "The tool's definition has to be looked at by a person.")),
+            Review::New | Review::Approved | Review::Calm(_) if is_same => None,
+            Review::New | Review::Approved | Review::Calm(_) => {
+                let why = "The tool's definition has just changed; call again to have the call judged by the new one.";
+                Some((Code::DefinitionChanged, why))
+            }
+        }
     }
 
     /// What it tells models of itself, as far as a person has nothing to look at first.

@@ -37,6 +37,8 @@ pub struct ToolEntry {
     /// Its name in the aggregate and its own, as views keep them.
     names: [Rc<str>; 2],
     compiled: OnceCell<Result<Arc<Compiled>, String>>,
+    /// The compiled output schema; None where there is none that can be used.
+    output: OnceCell<Option<Arc<Compiled>>>,
     subject: OnceCell<Subject>,
     /// How it stands against what was approved: as it was read, or as it was used or approved since.
     review: RefCell<Review>,
@@ -62,6 +64,7 @@ impl ToolEntry {
             lane,
             names,
             compiled: OnceCell::new(),
+            output: OnceCell::new(),
             subject: OnceCell::new(),
             standing: RefCell::default(),
             verdict: RefCell::default(),
@@ -73,6 +76,14 @@ impl ToolEntry {
         self.compiled
             .get_or_init(|| Compiled::compile(schema()).map(Arc::new).map_err(|fault| fault.to_string()))
             .clone()
+    }
+    /// The compiled output schema. One that cannot be used costs only this check.
+    pub(crate) fn output_compiled(&self) -> Option<Arc<Compiled>> {
+        let compile = || {
+            let schema = &self.read.raw[self.read.tool.output_schema.clone()?];
+            Compiled::compile(schema).ok().map(Arc::new)
+        };
+        self.output.get_or_init(compile).clone()
     }
     /// How it stands against what was approved.
     pub(crate) fn review(&self) -> Review {

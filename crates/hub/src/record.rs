@@ -9,6 +9,7 @@ use crate::gate::meet;
 use crate::road::Ending;
 use crate::views::millis;
 use bytes::Bytes;
+use contract::answer::Changes;
 use contract::outcome::Code;
 use contract::{CallId, Hash};
 use policy::Effect;
@@ -52,6 +53,8 @@ pub struct Record {
     verdict: Option<Subject>,
     /// How long a person took.
     held_us: u32,
+    /// What was done to its result, a JSON object.
+    looked: Option<String>,
 }
 
 impl Record {
@@ -73,6 +76,7 @@ impl Record {
             is_announced: false,
             verdict: None,
             held_us: 0,
+            looked: None,
         }
     }
     /// The same of a call that has a record of its own: its number, and the time that a person took.
@@ -85,6 +89,15 @@ impl Record {
     /// What was decided and why, for its rows.
     pub(crate) fn judged(&mut self, verdict: Option<Subject>) {
         self.verdict = verdict;
+    }
+    /// What was done to its result.
+    pub(crate) fn looked(&mut self, changes: &Changes, broken: usize) {
+        let mut detail = format!("{{\"changed\":{}", changes.object());
+        if broken > 0 {
+            detail.push_str(&format!(",\"output_problems\":{broken}"));
+        }
+        detail.push('}');
+        self.looked = Some(detail);
     }
     /// Its number in the audit.
     pub(crate) fn number(&self) -> CallNumber {
@@ -277,7 +290,11 @@ impl Audit {
     pub(crate) fn end(&self, record: &mut Record, ending: Ending, result_bytes: usize) {
         let mark = record.mark.take();
         let kind = if record.is_announced { Kind::End } else { Kind::Read };
+        let looked = record.looked.take();
         let mut entry = record.entry(kind);
+        if let Some(looked) = &looked {
+            entry.detail = Detail::Text(looked);
+        }
         entry.outcome = outcome(ending, record.sent.is_some());
         entry.result_bytes = result_bytes as u64;
         let due = match mark {

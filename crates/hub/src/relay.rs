@@ -18,6 +18,7 @@ use policy::{CallState, Rulebook};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use store::Kept;
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -154,6 +155,8 @@ impl Relay {
             launch: prepared::launch_words(entry),
             env_names: prepared::env_names(entry),
             idempotency_argument: entry.idempotency_argument.clone(),
+            results: entry.results,
+            cleaner: Arc::new(prepared::cleaner(spec.as_ref().and_then(|spec| spec.as_ref().ok()))),
             replay_lost: entry.replay_lost,
         };
         let core = Rc::downgrade(&self.core);
@@ -261,6 +264,7 @@ impl Relay {
                     drop(tell.send(gate::review::approve(&core, &target, hash, &by).await));
                 });
             }
+            Operation::Policy(tell) => drop(tell.send(desk::policy(&self.core))),
             Operation::Explain(question, tell) => drop(tell.send(desk::explain(&self.core, question))),
             Operation::Reload(tell) => {
                 let me = Rc::clone(self);
@@ -350,6 +354,7 @@ fn settings(config: &config::Config, rulebook: Rulebook) -> Settings {
     let approval = &config.policy.approval;
     Settings {
         rulebook,
+        policy: config.policy.clone(),
         hold: approval.hold,
         hold_with_progress: approval.hold_with_progress,
         expire: approval.expire,

@@ -7,17 +7,23 @@ use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::gate::case::{Case, Fan};
+use crate::gate::result::{Inspected, Look};
 use crate::gate::{lost, settle};
 use crate::lanes::Entered;
 use crate::record::{self, Record};
 use bytes::Bytes;
-use contract::CallId;
 use contract::outcome::{Code, Output, Refusal};
+use contract::{CallId, Effort};
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, object};
 use policy::{Effect, Judgement, Permit, Then};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use upstream::{Call, Failure, Waiter};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+use upstream::{Call, Failure, Server, State, Waiter, task};
+
+/// How long the lists of a server that has started may take to be read and judged.
+const LISTS: Duration = Duration::from_secs(10);
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +160,46 @@ impl Run {
 
     fn send(self: &Rc<Self>) {
         self.phase.set(Phase::Server);
+        let is_known = |server: &Server| server.is_ready() && !self.backend.is_changing();
+        match (&self.tool, self.backend.server()) {
+            (Some(tool), Some(server)) if !is_known(server) => {
+                let (me, tool, server) = (Rc::clone(self), Rc::clone(tool), Rc::clone(server));
+                task::spawn("call a server that starts", async move { me.send_when_known(&tool, &server).await });
+            }
+            _ => self.send_now(),
+        }
+    }
+
+    /// A server that is not running may come back as another one: it is called when its lists are known, and only if
+    /// they still promise what was judged.
+    async fn send_when_known(self: &Rc<Self>, tool: &Rc<ToolEntry>, server: &Rc<Server>) {
+        server.want();
+        let deadline = Instant::now() + server.spec().start_timeout + LISTS;
+        loop {
+            let news = self.backend.news.notified();
+            let waits = match server.state().0 {
+                State::Stopped | State::Starting { .. } => true,
+                State::Ready => self.backend.is_changing(),
+                State::Halted | State::Failing { .. } | State::Unusable => false,
+            };
+            // Whatever keeps it is said by sending.
+            if !waits || timeout_at(deadline, news).await.is_err() {
+                break;
+            }
+        }
+        if self.phase.get() != Phase::Server {
+            return;
+        }
+        match self.backend.differs(tool) {
+            None => self.send_now(),
+            Some((code, why)) => {
+                self.refuse(code, &format!("{why} Nothing was executed."));
+                self.leave_lane();
+            }
+        }
+    }
+
+    fn send_now(self: &Rc<Self>) {
         let (Some(permit), Some(server)) = (self.permit.borrow_mut().take(), self.backend.server()) else {
             let problem = self.backend.problem().unwrap_or("the server cannot be run");
             return self.finish(Err(Failure::Unavailable(problem.to_owned())));
@@ -258,19 +304,81 @@ impl Run {
             return;
         }
         self.call.borrow_mut().take();
-        let reply = self.reply.borrow_mut().take();
+        let (Ok(answer), Some(tool)) = (&end, &self.tool) else { return self.end(end) };
+        let look = Look::of(tool, self.case.as_ref().and_then(|case| case.row().edited.clone()));
+        if !look.is_long(answer)
+            && let Some(inspected) = look.look(answer.clone(), Effort::QUICK)
+        {
+            return self.inspected(inspected);
+        }
+        let (answer, me) = (answer.clone(), Rc::clone(self));
+        task::spawn("look at a long result", async move {
+            // What is shared in a rope may not leave this thread.
+            let text = match &answer {
+                Answer::Result { era, body } => (Some(*era), body.join()),
+                Answer::Error(error) => (None, error.join()),
+            };
+            let looking = tokio::task::spawn_blocking(move || {
+                let answer = match text {
+                    (Some(era), body) => Answer::Result { era, body: body.into() },
+                    (None, error) => Answer::Error(error.into()),
+                };
+                look.look(answer, Effort::LONG)
+            });
+            match looking.await {
+                Ok(Some(inspected)) => me.inspected(inspected),
+                Ok(None) | Err(_) => me.end(Err(Failure::Unreadable("its result could not be looked at".into()))),
+            }
+        });
+    }
+
+    fn inspected(self: &Rc<Self>, inspected: Inspected) {
+        match inspected {
+            Inspected::Passed { answer, changes, broken } => {
+                if !changes.is_none() || !broken.is_empty() {
+                    self.record.borrow_mut().looked(&changes, broken.len());
+                }
+                self.end(Ok(answer));
+            }
+            Inspected::TooLong { era, body } => {
+                let call = self.record.borrow().id();
+                let client = self.seat.upgrade().map(|seat| Rc::clone(&seat.identity.name)).unwrap_or_default();
+                let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
+                let first = self.core.gate.pages.keep(call, &client, &body, most);
+                self.end(Ok(Answer::Result { era, body: first.into() }));
+            }
+            Inspected::Refused(refusal) => {
+                let output = self.tool.as_ref().map_or(Output::Free, |tool| tool.output());
+                let code = refusal.error;
+                let text = refusal.of_call(self.record.borrow().id()).tool_result(output);
+                self.over(Answer::result(text), Ending::Code(code), 0);
+            }
+        }
+    }
+
+    /// The end of what the server did, as it is passed on.
+    fn end(self: &Rc<Self>, end: Result<Answer, Failure>) {
         let (ending, size) = match &end {
             Ok(answer) => judge(answer, &self.method),
             Err(failure) => (Ending::Code(code_of(failure)), 0),
         };
-        if let Some(case) = &self.case {
-            settle::ended(&self.core, case, &end, record::outcome(ending, true));
+        if let (Some(case), Err(failure)) = (&self.case, &end) {
+            settle::failed(&self.core, case, failure);
         }
         let answer = end.unwrap_or_else(|failure| {
             let call = self.record.borrow().id();
             let message = self.sentence(&failure);
             refusal(&self.method, self.tool.as_deref(), code_of(&failure), &message, call)
         });
+        self.over(answer, ending, size);
+    }
+
+    /// Tells everybody, writes it down, lets the next one go.
+    fn over(self: &Rc<Self>, answer: Answer, ending: Ending, size: usize) {
+        if let Some(case) = &self.case {
+            settle::settled(&self.core, case, &answer, record::outcome(ending, true));
+        }
+        let reply = self.reply.borrow_mut().take();
         if let Some(reply) = reply {
             reply.done(answer);
         }

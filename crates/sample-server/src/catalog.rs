@@ -11,6 +11,7 @@ pub(crate) struct Tool {
     pub(crate) json: String,
 }
 
+const ORDER: &str = r#""type":"object","properties":{"text":{"type":"string","description":"The text"},"idempotency_key":{"type":"string","description":"The same key makes the same call happen once"}},"required":["text"],"additionalProperties":false"#;
 const TEXT: &str = r#""type":"object","properties":{"text":{"type":"string","description":"Any text"}},"required":["text"],"additionalProperties":false"#;
 const NOTHING: &str = r#""type":"object","properties":{},"additionalProperties":false"#;
 const COUNT: &str = r#""type":"object","properties":{"count":{"type":"integer","minimum":0,"maximum":1000000,"description":"How many; 10 if absent"}},"additionalProperties":false"#;
@@ -27,7 +28,7 @@ const DESTROY: &str = r#""readOnlyHint":false,"destructiveHint":true,"idempotent
 /// Name, description, input schema, annotations; the most used ones first.
 const OWN: [(&str, &str, &str, &str); 17] = [
     ("echo", "Gives back its text.", TEXT, READ),
-    ("append_line", "Appends one line to the file that the server was started with.", TEXT, WRITE),
+    ("append_line", "Appends one line to the file that the server was started with.", ORDER, WRITE),
     ("big_result", "Gives a text of the wanted length.", BYTES, READ),
     ("get_time", "Tells the time in UTC.", NOTHING, READ),
     ("slow", "Takes its time, tells its progress where that is wanted, and can be cancelled.", MILLIS, READ),

@@ -98,7 +98,7 @@ pub(crate) fn end(conn: &Connection, call: CallNumber, outcome: Outcome, was_mar
     let Some(standing) = standing.optional()? else { return Ok(()) };
     let state = after(standing, close(outcome, was_marked), at);
     // The hub may have been quicker with what it knows.
-    let outcome = (standing.state == CallState::Intent && state != CallState::Approved).then_some(outcome);
+    let outcome = (standing.is_running() && state != CallState::Approved).then_some(outcome);
     move_to(conn, call, state, outcome, at)
 }
 
@@ -251,8 +251,9 @@ pub(crate) fn old(conn: &Connection, after: i64, now: u64) -> Sql<Old> {
 }
 
 /// A call that was only reserved when the last run ended was never sent, and nobody waits for it any more.
-pub(crate) fn free_reserved(conn: &Connection) -> Sql<()> {
-    conn.execute("DELETE FROM calls WHERE state = 2 AND intent = 0", []).map(drop)
+pub(crate) fn tidy(conn: &Connection) -> Sql<()> {
+    conn.execute("DELETE FROM calls WHERE state = 2 AND intent = 0", [])?;
+    conn.execute("DELETE FROM results WHERE call NOT IN (SELECT call FROM calls)", []).map(drop)
 }
 
 /// All records, oldest first. Without a key nothing can be unsealed.
@@ -261,7 +262,7 @@ pub(crate) fn read(conn: &Connection, seal: Option<&Seal>) -> Sql<Vec<CallRecord
         "SELECT call, state, client, session, server, launch, tool, name, definition, asked, sent, key, policy,
             effect, tier, rule, why, asked_at, expires_at, decided_at, decided_by, reason, scope, outcome, ended_at,
             arguments, edited, EXISTS(SELECT 1 FROM results WHERE results.call = calls.call)
-            FROM calls WHERE client IS NOT NULL AND state <> 2 ORDER BY call",
+            FROM calls WHERE client IS NOT NULL AND (state <> 2 OR intent > 0) ORDER BY call",
     )?;
     let rows = select.query_map([], |row| read_one(row, seal))?;
     rows.collect()

@@ -147,6 +147,10 @@ impl Engine {
         Ok(old.next)
     }
 
+    fn is_anchored_after(&self, row: u64) -> bool {
+        self.anchors.as_ref().is_some_and(|anchors| anchors.row > row)
+    }
+
     fn tell_of_a_block(&mut self) -> rusqlite::Result<bool> {
         let base = kept::base(&self.parts.conn)?.map_or(0, |base| base.row);
         let tip = self.parts.writer.tip.seq;
@@ -158,11 +162,18 @@ impl Engine {
     /// Cuts whole blocks of old rows off the log: one row that says so, and a base from which the rest is verified.
     /// Nothing is cut from a log that does not reach its anchor: it is evidence.
     fn cut(&mut self) -> rusqlite::Result<bool> {
-        let (Some(keep), Some(anchors)) = (self.chores.keep_ms, &self.anchors) else { return Ok(false) };
+        let (Some(keep), Some(_)) = (self.chores.keep_ms, &self.anchors) else { return Ok(false) };
         let now = (self.parts.clock)();
-        let Some(base) = cut::choose(&self.parts.conn, now.saturating_sub(keep), now, anchors.row)? else {
-            return Ok(false);
-        };
+        let tip = self.parts.writer.tip.seq;
+        let Some(base) = cut::choose(&self.parts.conn, now.saturating_sub(keep), now, tip)? else { return Ok(false) };
+        // The anchored row must not be among them.
+        if !self.is_anchored_after(base.row) {
+            self.within(Sync::Full, |conn| kept::set_meta(conn, "anchored", &tip.to_string()))?;
+            self.set_anchor();
+            if !self.is_anchored_after(base.row) {
+                return Ok(false);
+            }
+        }
         self.begin(Sync::Full)?;
         let Parts { conn, writer, .. } = &mut self.parts;
         writer.line(conn, cut::line(now, &cut::detail(&base)))?;

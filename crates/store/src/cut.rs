@@ -17,12 +17,12 @@ const ROWS: u64 = 512;
 const STEP: usize = 128;
 
 /// The last row that may go: all rows up to it were written before `before`. Rows from the future (a clock that was
-/// wrong) are as old as those around them. Never a row that is anchored, or whose call is still open.
-pub(crate) fn choose(conn: &Connection, before: u64, now: u64, anchored: u64) -> Sql<Option<Anchor>> {
+/// wrong) are as old as those around them. Never the last row, nor one whose call is still open.
+pub(crate) fn choose(conn: &Connection, before: u64, now: u64, tip: u64) -> Sql<Option<Anchor>> {
     let base = kept::base(conn)?.map_or(0, |base| base.row);
     let open =
         conn.query_row("SELECT min(intent) FROM calls WHERE intent > 0", [], |row| row.get::<_, Option<i64>>(0))?;
-    let bound = open.map_or(anchored, |open| anchored.min(open as u64));
+    let bound = open.map_or(tip, |open| tip.min(open as u64));
     let mut last = base;
     let mut select = conn.prepare("SELECT block, first_at, last_at FROM blocks WHERE block >= ? ORDER BY block")?;
     let mut next = block_of(base + 1);

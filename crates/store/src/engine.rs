@@ -2,18 +2,17 @@
 //! log. Sleeps without a timer while nothing is to be done.
 
 use crate::anchor::Anchor;
-use crate::batch::{Batch, effect_code};
-use crate::chain::hex;
+use crate::batch::Batch;
 use crate::chores::Chores;
-use crate::committer::{AuditState, Cause, Done, Job, Listener, Message, Note, Settled, Shared, Told};
+use crate::committer::{AuditState, Cause, Job, Listener, Message, Settled, Shared, Told};
 use crate::flight::Slots;
 use crate::ledger::BATCH_ROWS;
 use crate::line::Line;
 use crate::results::Results;
 use crate::seal::Seal;
+use crate::work::Work;
 use crate::writer::{Tip, Writer, free_slots};
-use crate::{CallNumber, JobFault, Kind, StoreFault, calls, kept, pin};
-use policy::CallState;
+use crate::{CallNumber, JobFault, Kind, StoreFault, kept};
 use rusqlite::Connection;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -52,36 +51,6 @@ fn limit(has_unwritten: bool, anchors: Option<&Anchors>, last_row: u64, now: Ins
     }
     let anchors = anchors.filter(|anchors| anchors.row < last_row)?;
     Some(anchors.every.saturating_sub(now.duration_since(anchors.at)))
-}
-
-enum Work {
-    Batch(Box<Batch>),
-    Job(Job, Option<Done>),
-}
-
-impl Work {
-    /// Rows and jobs in it.
-    fn length(&self) -> usize {
-        match self {
-            Work::Batch(batch) => batch.length(),
-            Work::Job(..) => 1,
-        }
-    }
-
-    fn must_be_durable(&self) -> bool {
-        match self {
-            Work::Batch(batch) => batch.jobs.iter().any(|queued| queued.job.must_be_durable()),
-            Work::Job(job, _) => job.must_be_durable(),
-        }
-    }
-
-    fn guards(&self) -> impl Iterator<Item = CallNumber> {
-        let rows = match self {
-            Work::Batch(batch) => &batch.rows[..],
-            Work::Job(..) => &[],
-        };
-        rows.iter().filter(|row| row.kind == Kind::Intent).map(|row| row.call)
-    }
 }
 
 /// What the engine is made of.
@@ -310,69 +279,6 @@ impl Engine {
         Ok(())
     }
 
-    fn job(&mut self, job: &Job) -> rusqlite::Result<()> {
-        let Parts { conn, writer, seal, clock, path, .. } = &mut self.parts;
-        let note = match job {
-            Job::SaveSnapshot(snapshot) => return kept::save_snapshot(conn, snapshot),
-            Job::SaveEra(era) => return kept::save_era(conn, era),
-            Job::ForgetServer(server) => return kept::forget_server(conn, server),
-            Job::Set { key, value } => return kept::save_setting(conn, key, value.as_deref()),
-            Job::AcceptEpoch => {
-                let old = path.parent().and_then(|dir| Anchor::read(dir).ok().flatten());
-                let detail = match old {
-                    Some(old) => format!("{{\"anchored\":{},\"hash\":\"{}\"}}", old.row, hex(&old.link)),
-                    None => "{\"anchored\":null}".to_owned(),
-                };
-                let line = Line { kind: Kind::Epoch.code(), at: clock(), detail: &detail, ..Line::default() };
-                return writer.line(conn, line);
-            }
-            Job::Note(note) => Some(note),
-            Job::PutCall { record, note } => {
-                if record.state == CallState::Freed {
-                    self.results.remove(conn, record.call)?;
-                }
-                calls::put(conn, seal, record)?;
-                note.as_ref()
-            }
-            Job::EndCall { call, outcome, ended_ms, result } => {
-                let is_kept = calls::settle(conn, *call, *outcome, *ended_ms)?;
-                match result {
-                    Some(result) if is_kept => return self.results.save(conn, seal, *call, result),
-                    _ => return Ok(()),
-                }
-            }
-            Job::DropCall(call) => {
-                self.results.remove(conn, *call)?;
-                return calls::forget(conn, *call);
-            }
-            Job::PutPins { pins, note } => {
-                pins.iter().try_for_each(|it| pin::save(conn, it))?;
-                note.as_ref()
-            }
-            Job::DropPins { server } => return pin::drop_all(conn, server),
-            Job::Remember { grant, note } => {
-                pin::remember(conn, grant)?;
-                note.as_ref()
-            }
-            Job::ForgetGrants { which, note } => {
-                pin::forget(conn, which)?;
-                note.as_ref()
-            }
-            Job::Keep { days } => {
-                self.chores.keep(*days);
-                return Ok(());
-            }
-            #[cfg(test)]
-            Job::Pragma(_) | Job::Chores => None,
-            #[cfg(test)]
-            Job::MostResults(most) => {
-                self.results.limit(*most);
-                None
-            }
-        };
-        note.map_or(Ok(()), |note| writer.line(conn, note_line(note)))
-    }
-
     /// After a commit: frees what the rows held, tells the jobs, gives the batches back.
     fn settle(&mut self, work: Vec<Work>) {
         for work in work {
@@ -474,23 +380,6 @@ impl Engine {
 
 /// Longest time that rows go without an anchor.
 pub(crate) const ANCHOR_EVERY: Duration = Duration::from_secs(10);
-
-fn note_line(note: &Note) -> Line<'_> {
-    Line {
-        call: note.call.0,
-        kind: note.kind.code(),
-        method: note.method.code(),
-        effect: u64::from(effect_code(note.effect)),
-        outcome: note.outcome.code(),
-        at: note.at_ms,
-        client: &note.client,
-        server: &note.server,
-        item: &note.item,
-        definition: &note.definition,
-        detail: &note.detail,
-        ..Line::default()
-    }
-}
 
 #[cfg(test)]
 mod tests {

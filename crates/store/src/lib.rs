@@ -18,6 +18,7 @@ mod export;
 mod facets;
 mod fault;
 mod flight;
+mod jobs;
 mod kept;
 mod ledger;
 mod line;
@@ -38,6 +39,7 @@ mod tests;
 mod vault;
 mod verify;
 mod words;
+mod work;
 mod writer;
 
 pub use anchor::Trust;

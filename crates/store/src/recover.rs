@@ -78,19 +78,26 @@ pub struct Standing {
     pub expires_ms: u64,
 }
 
-/// How a record stands after the end of its call; freed: no record is kept. An approval whose call was surely not sent
-/// is given back, unless its time is over. A record that the hub has already put elsewhere stays there.
+/// How a record stands after the end of its announced call; freed: no record is kept. An approval whose call was surely
+/// not sent is given back, unless its time is over. A record that the hub has already put elsewhere stays there.
 pub fn after(standing: Standing, close: Close, now_ms: u64) -> CallState {
-    match (standing.state, close) {
-        (CallState::Intent, Close::Ran) if standing.has_key => CallState::Settled,
-        (CallState::Intent, Close::Ran) => CallState::Freed,
-        (CallState::Intent, Close::NotSent) if standing.was_approved && now_ms < standing.expires_ms => {
-            CallState::Approved
-        }
-        (CallState::Intent, Close::NotSent) => CallState::Freed,
-        (CallState::Intent, Close::Unknown) => CallState::Unknown,
-        (CallState::Settled, _) if !standing.has_key => CallState::Freed,
-        (state, _) => state,
+    match standing.state {
+        // The reservation was told later than the intent.
+        CallState::Intent | CallState::Reserved => match close {
+            Close::Ran if standing.has_key => CallState::Settled,
+            Close::NotSent if standing.was_approved && now_ms < standing.expires_ms => CallState::Approved,
+            Close::Ran | Close::NotSent => CallState::Freed,
+            Close::Unknown => CallState::Unknown,
+        },
+        CallState::Settled if !standing.has_key => CallState::Freed,
+        state => state,
+    }
+}
+
+impl Standing {
+    /// Whether the hub has said nothing of the call since it was announced.
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.state, CallState::Intent | CallState::Reserved)
     }
 }
 

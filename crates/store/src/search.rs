@@ -106,7 +106,7 @@ impl Plan {
             Order::Newest => first..=rows.start() - 1,
         };
         let told = if self.skips && rows == whole { Told::of(conn, block)? } else { None };
-        if self.skips && told.is_none() {
+        if self.skips && told.is_none() && !self.left.is_empty() {
             self.pass_holes(conn)?;
         }
         Ok(Some(Part { rows, told }))

@@ -71,14 +71,15 @@ impl Left {
                 Fate::OutcomeUnknown => Close::Unknown,
             };
             let outcome = match (standing.state, judged) {
-                (CallState::Intent, Fate::OutcomeUnknown) | (CallState::Unknown, _) => Outcome::OutcomeUnknown,
+                (_, Fate::OutcomeUnknown) if standing.is_running() => Outcome::OutcomeUnknown,
+                (CallState::Unknown, _) => Outcome::OutcomeUnknown,
                 (CallState::Settled, _) => Outcome::from_code(row.get::<_, i64>(7)? as u64).unwrap_or(Outcome::None),
                 _ => Outcome::NotSent,
             };
             let state = after(standing, close, now);
             let record = (state == CallState::Unknown && !has_record)
                 .then(|| Box::new(unknown(call, intent.as_ref().map(Stored::line).unwrap_or_default(), now)));
-            let fate = (standing.state == CallState::Intent).then_some(judged);
+            let fate = standing.is_running().then_some(judged);
             all.push(Open { call, intent: intent.filter(|_| seq > 0), outcome, fate, state, record });
         }
         Ok(Left(all))
@@ -96,7 +97,7 @@ impl Left {
                 kept.calls.remove(at);
                 continue;
             }
-            if record.state == CallState::Intent && open.state == CallState::Unknown {
+            if open.fate.is_some() && open.state == CallState::Unknown {
                 record.outcome = open.outcome;
                 record.ended_ms = now;
             }
@@ -179,7 +180,7 @@ pub(crate) fn begin(
     let has_gap = tip.is_some_and(|(_, kind)| kind != Some(Kind::Stop.code()));
     let mut writer = Writer::new(keys.clone(), tip.map(|(tip, _)| tip).unwrap_or_default());
     let recovered = left.write(&transaction, &mut writer, seal, at)?;
-    calls::free_reserved(&transaction)?;
+    calls::tidy(&transaction)?;
     if has_gap {
         let detail = "{\"reason\":\"the last run did not stop in order\"}";
         writer.line(&transaction, Line { kind: Kind::Gap.code(), at, detail, ..Line::default() })?;

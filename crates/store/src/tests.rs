@@ -5,6 +5,7 @@ mod audit;
 mod cut;
 mod failing;
 mod files;
+mod journal;
 mod kept;
 mod kill;
 mod migration;

@@ -155,16 +155,15 @@ impl Reader {
                 index.step(&self.conn, &row)?;
             }
         }
-        // A base may be named by the last cut only: each later one names a later row.
-        if findings.broken.is_none() && base != walk.cut && base.is_some() {
-            findings.broken = Some(Break::FalseBase { base: start.row });
-        }
         if findings.broken.is_none() {
             let known = kept::meta(&self.conn, "anchored")?.and_then(|row| row.parse().ok()).unwrap_or(0);
+            // The base is named by the last cut, and by it alone.
+            let is_false_base = base.is_some() && base != walk.cut;
             findings.broken = match Trust::judge(anchor, findings.last, walk.anchored) {
+                Trust::Behind { anchored, last } if known > last => Some(Break::CutOff { anchored, last }),
+                _ if is_false_base => Some(Break::FalseBase { base: start.row }),
                 Trust::Whole => None,
                 Trust::AnchorAbsent => Some(Break::AnchorAbsent),
-                Trust::Behind { anchored, last } if known > last => Some(Break::CutOff { anchored, last }),
                 Trust::Behind { anchored, last } => Some(Break::RolledBack { anchored, last }),
                 Trust::Differs { anchored } => Some(Break::OtherHistory { anchored }),
             };

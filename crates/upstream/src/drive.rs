@@ -175,6 +175,7 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
     let mut renewed: Option<Instant> = None;
     let mut rereading: Option<Instant> = None;
     let mut rounds = 0;
+    server.relisting.set(false);
     ready(server);
     let parting = loop {
         if server.halted.get() || server.over.get() {
@@ -219,7 +220,9 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
             relisting = Some(Box::pin(async move {
                 sleep(GATHER).await;
                 let stale: Vec<List> = std::mem::take(&mut *server.stale.borrow_mut());
+                server.relisting.set(true);
                 connect::relist(&server, &session, &stale).await;
+                server.relisting.set(false);
             }));
         }
         let deadline = session.next_deadline();
@@ -232,6 +235,8 @@ async fn attend(server: &Rc<Server>, live: &Live) -> Parting {
             () = or_never(&mut relisting) => {
                 relisting = None;
                 server.enter(State::Ready, unread(server));
+                // Also where nothing is another: calls wait until it is known.
+                server.watcher.state_changed();
             }
             result = or_never(&mut renewing) => {
                 renewing = None;

@@ -90,6 +90,8 @@ pub struct Server {
     pub(crate) listen_again: Cell<Option<Instant>>,
     pub(crate) listen_failures: Cell<u32>,
     pub(crate) stale: RefCell<Vec<List>>,
+    /// Whether lists are being read again.
+    pub(crate) relisting: Cell<bool>,
     /// Lists that could not be read: what was known of them stays, and they are asked for again.
     pub(crate) unread: RefCell<Vec<List>>,
     pub(crate) memory: Cell<Option<Era>>,
@@ -150,6 +152,7 @@ impl Server {
             next_id: Cell::new(1),
             counters: Rc::default(),
             wake: Notify::new(),
+            relisting: Cell::new(false),
             wanted: Cell::new(eager),
             halted: Cell::new(false),
             impatient: Cell::new(false),
@@ -230,6 +233,15 @@ impl Server {
         self.wanted.set(true);
         self.impatient.set(true);
         self.wake.notify_one();
+    }
+
+    /// Whether it can be called now.
+    pub fn is_ready(&self) -> bool {
+        self.state.borrow().0 == State::Ready
+    }
+    /// Whether it has said that its lists changed and they have not been read since: what is known of it is out of date.
+    pub fn is_changing(&self) -> bool {
+        self.relisting.get() || !self.stale.borrow().is_empty()
     }
 
     /// Wants it to be listed once; unlike [`Server::start`] it respects a halt and a waiting time.

@@ -103,6 +103,7 @@ fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
             "asks because everything that may change something is paused".to_owned()
         }
         Then::Allow => "asks because what its server says of itself is not what was approved".to_owned(),
+        Then::Ask if core.gate.is_paused() => format!("{}; everything of the kind is paused", judgement.sentence()),
         Then::Ask | Then::Deny => judgement.sentence(),
     };
 }
@@ -188,7 +189,7 @@ pub(crate) async fn watch(core: &Rc<Core>, case: &Rc<Case>) {
         }
         let now = Instant::now();
         let mut next = now + LOOK.min(Duration::from_millis(left.max(1)));
-        if case.state() == CallState::Waiting {
+        if case.state() == CallState::Waiting || !case.under_way.get() {
             give_up(core, case, now);
             case.each(|asker| {
                 let due = asker.received + NOTICE * (asker.notices + 1);

@@ -2,6 +2,7 @@
 //! live for a day.
 
 use super::case::Case;
+use bytes::Bytes;
 use contract::Hash;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -36,6 +37,8 @@ pub(crate) struct Index {
     by_likeness: RefCell<FxHashMap<Hash, Rc<Case>>>,
     /// How many such cases a tool has, by [`tool_of`]: most calls need no digest for having none.
     open: RefCell<FxHashMap<Hash, u32>>,
+    /// Results that are on their way to the store.
+    unwritten: RefCell<FxHashMap<CallNumber, Bytes>>,
     /// Up to where settled keys were forgotten, in milliseconds since 1970.
     swept_ms: Cell<u64>,
 }
@@ -127,6 +130,17 @@ impl Index {
             Holder::Settled(settled) => settled.ended_ms >= before_ms,
         };
         self.by_key.borrow_mut().retain(|_, holder| is_young(holder));
+    }
+
+    /// A result is on its way to the store, or is there.
+    pub(crate) fn unwritten(&self, call: CallNumber, result: Option<Bytes>) {
+        match result {
+            Some(result) => self.unwritten.borrow_mut().insert(call, result),
+            None => self.unwritten.borrow_mut().remove(&call),
+        };
+    }
+    pub(crate) fn is_unwritten(&self, call: CallNumber) -> Option<Bytes> {
+        self.unwritten.borrow().get(&call).cloned()
     }
 
     pub(crate) fn of_call(&self, call: CallNumber) -> Option<Rc<Case>> {

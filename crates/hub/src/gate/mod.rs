@@ -9,19 +9,23 @@ pub(crate) mod index;
 pub(crate) mod kept;
 pub(crate) mod lost;
 pub(crate) mod meet;
+pub(crate) mod pages;
 pub mod pins;
+pub(crate) mod result;
 pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
 
 use crate::catalog::{Hides, ToolEntry};
+use crate::config::PolicyConfig;
 use crate::person::{Decided, Pause};
 use case::Case;
 use contract::Hash;
 use index::Index;
 use lost::LostResults;
+use pages::Pages;
 use pins::Pins;
-use policy::{CallState, Effect, Facts, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
+use policy::{CallState, Effect, Facts, Fallback, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -36,6 +40,8 @@ const MOST_DECISIONS: usize = 1_000;
 pub struct Settings {
     /// The rules.
     pub rulebook: Rulebook,
+    /// The same as the config has them.
+    pub policy: PolicyConfig,
     /// How long a request is held open for a person.
     pub hold: Duration,
     /// The same where its client gave a progress token.
@@ -50,6 +56,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             rulebook: Rulebook::allow_all(),
+            policy: PolicyConfig { default: Fallback::Allow, ..PolicyConfig::default() },
             hold: Duration::from_secs(45),
             hold_with_progress: Duration::from_secs(45),
             expire: Duration::from_secs(15 * 60),
@@ -74,6 +81,8 @@ pub(crate) struct Gate {
     age: Cell<u64>,
     pub(crate) grants: RefCell<Vec<Grant>>,
     pub(crate) lost: LostResults,
+    /// The rest of results that are over the bound.
+    pub(crate) pages: Pages,
     pub(crate) pins: Pins,
     pause: RefCell<Pause>,
     free: Judgement,
@@ -94,6 +103,7 @@ impl Default for Gate {
             age: Cell::new(0),
             grants: RefCell::default(),
             lost: LostResults::default(),
+            pages: Pages::default(),
             pins: Pins::default(),
             pause: RefCell::default(),
             free: free(),

@@ -124,7 +124,12 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
         To::Case(case) if case.state() == CallState::Approved => Some(Rc::clone(case)),
         _ => None,
     };
+    let is_held = hold::holds(&call.seat.core, &call.tool);
     if let Some(case) = approved {
+        if is_held {
+            // It stays approved; the end of what holds it claims it.
+            return case.under_way.set(false);
+        }
         let binding = binding(&case);
         return match binding.map(|binding| policy::redeem(request, judgement, &binding, now_ms())) {
             Some(Ok(permit)) => go(call, permit, arguments, judgement),
@@ -133,8 +138,8 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
         };
     }
     match by_grant(&call.seat.core, request, judgement) {
-        Ok(permit) => go(call, permit, arguments, judgement),
-        Err(_) => hold::hold(call, judgement, arguments, sent),
+        Ok(permit) if !is_held => go(call, permit, arguments, judgement),
+        Ok(_) | Err(_) => hold::hold(call, judgement, arguments, sent),
     }
 }
 

@@ -33,19 +33,18 @@ fn drop_row(core: &Core, case: &Case) {
     core.queue_changed();
 }
 
-/// What the road says of the end of a case's run.
-pub(crate) fn ended(core: &Rc<Core>, case: &Rc<Case>, end: &Result<Answer, Failure>, outcome: Outcome) {
+/// The run of a case ended without an answer of its server.
+pub(crate) fn failed(core: &Rc<Core>, case: &Rc<Case>, failure: &Failure) {
     case.ran();
     case.under_way.set(false);
-    let was_sent = end.as_ref().err().is_none_or(Failure::was_sent);
-    if !was_sent {
-        return given_back(core, case);
-    }
-    match end {
-        Ok(answer) => settled(core, case, answer, outcome),
+    if !failure.was_sent() {
+        given_back(core, case);
+    } else if case.row().effect == Effect::Read {
         // A read changes nothing by running twice.
-        Err(_) if case.row().effect == Effect::Read => drop_row(core, case),
-        Err(_) => unknown(core, case),
+        meet::step(case, Event::End);
+        drop_row(core, case);
+    } else {
+        unknown(core, case);
     }
 }
 
@@ -70,8 +69,13 @@ pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>) {
     }
 }
 
-fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
-    meet::step(case, Event::End);
+/// The run of a case ended with this answer; nothing to do where it has failed already.
+pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
+    case.ran();
+    case.under_way.set(false);
+    if case.state() != CallState::Intent || !meet::step(case, Event::End) {
+        return;
+    }
     let row = case.row().clone();
     if row.key.is_none() {
         // Its end row in the audit takes the record away.
@@ -90,8 +94,17 @@ fn settled(core: &Core, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
             ended_ms,
         },
     );
-    let result = Some(packed(answer));
-    core.ledger.job(Job::EndCall { call: row.call, outcome, ended_ms, result });
+    let result = packed(answer);
+    // Until it is in the store it is found here.
+    core.gate.index.unwritten(row.call, Some(result.clone()));
+    let written = core.ledger.written(Job::EndCall { call: row.call, outcome, ended_ms, result: Some(result) });
+    let core = Rc::clone(core);
+    task::spawn("write a result", async move {
+        if let Err(cause) = written.await {
+            tracing::error!(%cause, call = %CallId::new(row.call.0), "a result could not be kept; a retry is told that it ran");
+        }
+        core.gate.index.unwritten(row.call, None);
+    });
 }
 
 /// It was sent, and nobody knows whether it ran: a person has to settle it.
@@ -145,9 +158,13 @@ pub(crate) fn replay(request: Request, settled: SettledKey) {
     if !settled.has_result {
         return already_ran(request, &settled);
     }
-    let reading = core.ledger.result(settled.call);
+    let unwritten = core.gate.index.is_unwritten(settled.call);
     task::spawn("replay a result", async move {
-        let stored = reading.await.and_then(|stored| unpacked(&stored));
+        let stored = match unwritten {
+            Some(stored) => Some(stored),
+            None => core.ledger.result(settled.call).await,
+        };
+        let stored = stored.and_then(|stored| unpacked(&stored));
         let Some(answer) = stored else { return already_ran(request, &settled) };
         let record = ask::record(&request.seat, &request.tool, request.received);
         core.ledger.replayed(&record, settled.call, settled.outcome);

@@ -1,8 +1,10 @@
 //! Modes, links, and the states in which a database can be found.
 
 use super::*;
+use crate::anchor::ANCHOR_FILE;
 use crate::chain::KEY_FILE;
 use crate::places::DATABASE;
+use crate::seal::SEAL_FILE;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -88,6 +90,73 @@ fn absent_empty_unreadable_and_too_new_are_not_the_same() {
         |it| matches!(it, Err(StoreFault::TooNew { found: 3, known: 2, .. })),
     );
     check(|home| sql(home, "PRAGMA application_id=1"), |it| matches!(it, Err(StoreFault::Foreign { .. })));
+}
+
+/// T68: what is damaged is never taken for "nothing is remembered", so for "nothing is to be asked".
+#[test]
+fn a_damaged_page_of_the_hubs_memory_stops_the_start() {
+    let home = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(home.path());
+    for number in 0..60_u64 {
+        let call = desk.opened.ledger.next_call();
+        do_job(&desk, put(&waiting(call)));
+        let pin = Pin {
+            server: "shop".into(),
+            launch: "sha256:1".into(),
+            kind: PinKind::Tool,
+            name: format!("tool{number:0100}"),
+            hash: Hash::of(b"x"),
+            effect: None,
+            raw: Some("{}".into()),
+            at_ms: NOW,
+            how: PinHow::Person,
+        };
+        do_job(&desk, Job::PutPins { pins: vec![pin.clone()], note: None });
+        let grant = policy::Grant {
+            client: "cursor".into(),
+            server: "shop".into(),
+            launch: "sha256:1".into(),
+            tool: pin.name.into(),
+            definition: Hash::of(b"d"),
+            effect: policy::Effect::Write,
+            session: None,
+            at_ms: NOW,
+        };
+        do_job(&desk, Job::Remember { grant, note: None });
+    }
+    desk.stop();
+    let path = home.path().join(DATABASE);
+    let whole = fs::read(&path).unwrap();
+    let pages: Vec<usize> = rusqlite::Connection::open(&path)
+        .unwrap()
+        .prepare("SELECT pageno FROM dbstat WHERE name IN ('calls', 'pins', 'grants')")
+        .unwrap()
+        .query_map([], |row| row.get::<_, i64>(0).map(|page| page as usize))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert!(pages.len() > 10, "{pages:?}");
+    let copy = tempfile::tempdir().unwrap();
+    for page in pages {
+        let mut damaged = whole.clone();
+        damaged[(page - 1) * 4096..page * 4096].fill(0xa5);
+        for name in [KEY_FILE, SEAL_FILE, ANCHOR_FILE] {
+            fs::copy(home.path().join(name), copy.path().join(name)).unwrap();
+        }
+        fs::write(copy.path().join(DATABASE), &damaged).unwrap();
+        let result = Desk::try_open(copy.path(), options());
+        assert!(matches!(result, Err(StoreFault::Corrupt { .. })), "page {page}");
+        assert_eq!(fs::read(copy.path().join(DATABASE)).unwrap(), damaged, "it is left as it is");
+    }
+    // Numbers and hashes that mean nothing are damage too.
+    let nonsense = ["calls SET state = 99", "calls SET tier = 0", "calls SET key = x'00'", "pins SET kind = 0"];
+    for change in
+        nonsense.into_iter().chain(["pins SET hash = x'00'", "grants SET effect = 0", "calls SET outcome = -1"])
+    {
+        fs::write(copy.path().join(DATABASE), &whole).unwrap();
+        sql(copy.path(), &format!("UPDATE {change}"));
+        assert!(Desk::try_open(copy.path(), options()).is_err(), "{change}");
+    }
 }
 
 #[test]

@@ -31,6 +31,24 @@ fn a_record_comes_back_as_it_was_put_and_no_value_is_on_the_disk() {
 }
 
 #[test]
+fn what_people_are_told_of_survives_a_power_loss() {
+    let check = |state, decided_by: &str, expect| {
+        let record = CallRecord { state, decided_by: decided_by.into(), ..waiting(CallNumber(1)) };
+        assert_eq!(put(&record).must_be_durable(), expect, "{state:?}");
+    };
+    check(CallState::Reserved, "", false);
+    check(CallState::Intent, "", false);
+    check(CallState::Settled, "", false);
+    check(CallState::Settled, "cli", true);
+    for state in [CallState::Waiting, CallState::Approved, CallState::Denied, CallState::Expired, CallState::Unknown] {
+        check(state, "", true);
+    }
+    assert!(!Job::DropCall(CallNumber(1)).must_be_durable());
+    assert!(Job::ForgetGrants { which: Grants::default(), note: None }.must_be_durable());
+    assert!(Job::PutPins { pins: Vec::new(), note: None }.must_be_durable());
+}
+
+#[test]
 fn values_are_gone_when_nothing_needs_them() {
     for state in [CallState::Settled, CallState::Denied, CallState::Expired] {
         let home = tempfile::tempdir().unwrap();

@@ -88,6 +88,8 @@ fn a_record_goes_on_by_the_end_of_its_call() {
         check(Intent, (true, approved), Close::Unknown, Unknown);
         check(Intent, (false, approved), Close::Unknown, Unknown);
     }
+    check(Reserved, (true, false), Close::Unknown, Unknown);
+    check(Reserved, (true, false), Close::NotSent, Freed);
     check(Intent, (true, false), Close::NotSent, Freed);
     check(Intent, (true, true), Close::NotSent, Approved);
     check(Intent, (false, true), Close::NotSent, Approved);

@@ -1,0 +1,122 @@
+//! What a server answered to a call of a tool, before anybody gets it: bounded, cleaned, checked against the schema that
+//! the tool promised. Everything else keeps its bytes (rules.md 9).
+
+use crate::catalog::ToolEntry;
+use crate::config::ResultCheck;
+use bytes::Bytes;
+use contract::answer::{Changes, OutputCheck, check_output};
+use contract::outcome::{Code, Refusal, Told, tell};
+use contract::{Compiled, Effort, Problem};
+use frame::{Answer, Era};
+use std::sync::Arc;
+
+/// Results from this size on are cleaned on the blocking pool, in bytes.
+const LARGE: usize = 1 << 20;
+
+/// What became of a result.
+pub(crate) enum Inspected {
+    /// It may be passed on like this.
+    Passed {
+        answer: Answer,
+        changes: Changes,
+        /// What of it breaks the tool's output schema, where that only warns.
+        broken: Vec<Problem>,
+    },
+    /// It must not be passed on.
+    Refused(Refusal),
+    /// It is over the bound: this much of it can be fetched piece by piece.
+    TooLong { era: Era, body: Bytes },
+}
+
+/// Everything that a look at a result needs: plain values, for any thread.
+pub(crate) struct Look {
+    cleaner: Arc<contract::answer::Cleaner>,
+    schema: Option<Arc<Compiled>>,
+    check: ResultCheck,
+    most: usize,
+    edited: Option<Bytes>,
+}
+
+impl Look {
+    /// For results of this tool.
+    pub(crate) fn of(tool: &ToolEntry, edited: Option<Bytes>) -> Look {
+        let rules = tool.backend.rules();
+        let check = rules.results.check;
+        let schema = if check == ResultCheck::Off { None } else { tool.output_compiled() };
+        let most = usize::try_from(rules.results.max_bytes).unwrap_or(usize::MAX);
+        Look { cleaner: Arc::clone(&rules.cleaner), schema, check, most, edited }
+    }
+
+    /// Whether this takes too long for the relay thread.
+    pub(crate) fn is_long(&self, answer: &Answer) -> bool {
+        let length = match answer {
+            Answer::Result { body, .. } => body.len(),
+            Answer::Error(error) => error.len(),
+        };
+        length >= LARGE
+    }
+
+    /// Looks at an answer. `None`: with so little effort it cannot be told whether it fits the schema.
+    pub(crate) fn look(&self, answer: Answer, effort: Effort) -> Option<Inspected> {
+        let (era, body) = match answer {
+            Answer::Result { era, body } => (era, body),
+            Answer::Error(error) => return Some(self.error(&error.join())),
+        };
+        let text = body.join();
+        let Ok(cleaned) = self.cleaner.clean(&text) else {
+            let message =
+                "The server's result can be read in two ways and is not passed on. It may have been executed.";
+            return Some(Inspected::Refused(Refusal::new(Code::InvalidResult, message)));
+        };
+        let text = cleaned.body.map_or(text, Bytes::from);
+        let broken = match &self.schema {
+            None => Vec::new(),
+            Some(schema) => match check_output(&text, schema, effort) {
+                Ok(OutputCheck::Fits | OutputCheck::IsError) => Vec::new(),
+                Ok(OutputCheck::Breaks(problems)) => problems,
+                Err(_) if effort != Effort::LONG => return None,
+                Err(costly) => vec![Problem::whole(costly.to_string())],
+            },
+        };
+        if !broken.is_empty() && self.check == ResultCheck::Strict {
+            let message = "The server's result does not match the tool's own output schema and is not passed on. The call \
+                           was executed.";
+            return Some(Inspected::Refused(Refusal::new(Code::InvalidResult, message).with_details(broken)));
+        }
+        let changes = cleaned.changes;
+        let edited = self.edited.as_ref().map(|text| String::from_utf8_lossy(text));
+        let mut told = Vec::new();
+        told.extend(edited.as_deref().map(Told::Edited));
+        told.extend((!changes.is_none()).then_some(Told::Changed(&changes)));
+        let text = if told.is_empty() { text } else { tell(&text, &told).map_or(text, Bytes::from) };
+        if text.len() > self.most {
+            return Some(match &self.schema {
+                Some(_) => Inspected::Refused(too_large(text.len(), self.most)),
+                None => Inspected::TooLong { era, body: text },
+            });
+        }
+        Some(Inspected::Passed { answer: Answer::Result { era, body: text.into() }, changes, broken })
+    }
+
+    fn error(&self, error: &Bytes) -> Inspected {
+        match self.cleaner.clean(error) {
+            Ok(cleaned) => Inspected::Passed {
+                answer: Answer::Error(cleaned.body.map_or_else(|| error.clone(), Bytes::from).into()),
+                changes: cleaned.changes,
+                broken: Vec::new(),
+            },
+            Err(_) => {
+                let message = "The server's error can be read in two ways and is not passed on.";
+                Inspected::Refused(Refusal::new(Code::InvalidResult, message))
+            }
+        }
+    }
+}
+
+fn too_large(bytes: usize, most: usize) -> Refusal {
+    let message = format!(
+        "The result has {bytes} bytes, more than the {most} that are passed on, and a result with an output schema \
+         cannot be cut. The call was executed."
+    );
+    Refusal::new(Code::ResultTooLarge, message)
+}

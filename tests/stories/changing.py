@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""A scripted MCP server whose definitions stand in a file that the story changes.
+
+Usage: changing.py DEFINITIONS LINES
+
+DEFINITIONS: {"instructions"?, "tools": [...], "prompts"?: [...], "results"?: {TOOL: RESULT}}, read anew for each request.
+Each call appends its tool and arguments to LINES. The tool `announce` says that the tools have changed and answers then.
+"""
+import json
+import sys
+
+FILE, LINES = sys.argv[1:3]
+
+
+def definitions():
+    with open(FILE, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def call(params):
+    with open(LINES, "a", encoding="utf-8") as file:
+        file.write(params["name"] + " " + json.dumps(params["arguments"], sort_keys=True) + "\n")
+    if params["name"] == "announce":
+        send({"method": "notifications/tools/list_changed"})
+    fixed = definitions().get("results", {}).get(params["name"])
+    return fixed or {"content": [{"type": "text", "text": "ran " + params["name"]}]}
+
+
+def answer(method, params):
+    known = definitions()
+    if method == "initialize":
+        capabilities = {"tools": {"listChanged": True}}
+        if "prompts" in known:
+            capabilities["prompts"] = {}
+        about = {"protocolVersion": "2025-11-25", "capabilities": capabilities,
+                 "serverInfo": {"name": "changing", "version": "1"}}
+        return {**about, **({"instructions": known["instructions"]} if "instructions" in known else {})}
+    if method == "tools/list":
+        return {"tools": known["tools"]}
+    if method == "prompts/list":
+        return {"prompts": known.get("prompts", [])}
+    if method == "prompts/get":
+        return {"messages": [{"role": "user", "content": {"type": "text", "text": "prompt " + params["name"]}}]}
+    return call(params) if method == "tools/call" else None
+
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    found = answer(message["method"], message.get("params") or {})
+    if found is None:
+        send({"id": message["id"], "error": {"code": -32601, "message": "no such method"}})
+    else:
+        send({"id": message["id"], "result": found})
