@@ -87,6 +87,9 @@ pub(crate) fn request_of(
 
 /// Why a tool may not be called before a person has looked at it.
 fn withheld(tool: &ToolEntry) -> Option<Refusal> {
+    if !tool.is_withheld() {
+        return None;
+    }
     let (code, why) = match tool.review() {
         Review::New | Review::Approved | Review::Calm(_) => return None,
         Review::Raised(_) => (
@@ -138,21 +141,21 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
         };
     }
     match by_grant(&call.seat.core, request, judgement) {
-        Ok(permit) if !is_held => go(call, permit, arguments, judgement),
-        Ok(_) | Err(_) => hold::hold(call, judgement, arguments, sent),
+        Some(permit) if !is_held => go(call, permit, arguments, judgement),
+        Some(_) | None => hold::hold(call, judgement, arguments, sent),
     }
 }
 
 /// Leave by an approval that was to be remembered.
-pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Result<Permit, Request> {
+pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Option<Permit> {
     let grants = core.gate.grants.borrow();
     for grant in grants.iter() {
         request = match policy::remembered(request, judgement, grant) {
-            Ok(permit) => return Ok(permit),
+            Ok(permit) => return Some(permit),
             Err(request) => *request,
         };
     }
-    Err(request)
+    None
 }
 
 /// What the person's approval was bound to.
