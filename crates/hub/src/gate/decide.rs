@@ -3,6 +3,7 @@
 
 use super::case::Case;
 use super::{hold, meet, now_ms};
+use crate::abort::{self, Point};
 use crate::ask::{self, Pending};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -135,6 +136,7 @@ async fn approve(
         at_ms: row.decided_ms,
     });
     let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Approved);
+    abort::at(Point::Deciding, &row.tool);
     let written = core.ledger.put_call(row.clone(), Some(note));
     let remembered = grant.clone().map(|grant| core.ledger.remember_grant(grant));
     written.await.map_err(|cause| unwritten(&cause))?;
@@ -142,6 +144,7 @@ async fn approve(
         remembered.await.map_err(|cause| unwritten(&cause))?;
     }
     case.note(|now| *now = row);
+    abort::at(Point::Decided, &case.row().tool);
     core.gate.grants.borrow_mut().extend(grant);
     Ok(())
 }

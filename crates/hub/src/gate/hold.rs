@@ -3,6 +3,7 @@
 
 use super::case::{Asker, Case};
 use super::{decide, meet, now_ms, road};
+use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -155,10 +156,12 @@ fn write(core: &Rc<Core>, case: &Rc<Case>) {
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     let row = case.row().clone();
     let note = core.ledger.case_note(&row, Kind::Asked, Outcome::Pending);
+    abort::at(Point::Asking, &row.tool);
     let written = core.ledger.put_call(row, Some(note));
     task::spawn("write down a waiting call", async move {
         if written.await.is_ok() {
             case.is_written.set(true);
+            abort::at(Point::Asked, &case.row().tool);
             core.queue_changed();
             watch(&core, &case).await;
             return;

@@ -4,6 +4,7 @@
 use super::case::Case;
 use super::pins::Review;
 use super::{hold, meet, now_ms, review};
+use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
 use crate::backend::Backend;
@@ -192,6 +193,7 @@ fn go(call: Pending, permit: Permit, arguments: Bytes, judgement: &Judgement) {
     review::used(&seat.core, &tool);
     record.judged(Some(tool.verdict(&seat.core.ledger, judgement)));
     record.arguments(arguments);
+    abort::at(Point::Permitted, &tool.read.tool.name);
     let backend = Rc::clone(&tool.backend);
     let plan = Plan { backend, effect: tool.read.effect, lane: tool.lane.clone(), tool: Some(tool) };
     road::set_out(&seat, ticket, ask, plan, permit, record, to);
