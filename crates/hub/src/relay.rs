@@ -8,18 +8,18 @@ use crate::config::{self, Accepted, Config, PolicyConfig, ServerConfig};
 use crate::core::Core;
 use crate::gate::pins::Launch;
 use crate::gate::{self, Held, Settings, desk};
-use crate::person::Approved;
 use crate::operate::{CallView, Event, Operation, Refusal, ReloadView, ServerAction, ServerView, Status};
+use crate::person::Approved;
 use crate::prepared::{self, Prepared};
 use crate::record::{Audit, recall};
 use crate::views;
 use bytes::Bytes;
+use contract::Hash;
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, Version, object};
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use contract::Hash;
 use policy::{CallState, Fallback, Rulebook};
-use std::collections::BTreeMap;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -234,7 +234,8 @@ impl Relay {
                     match running.servers.get(key) {
                         Some(before) => entry.clone_from(before),
                         None => {
-                            let why = "its launch command is not the one that was approved; see `callgate catalog diff`";
+                            let why =
+                                "its launch command is not the one that was approved; see `callgate catalog diff`";
                             specs.insert(key.clone(), Err(why.to_owned()));
                         }
                     }

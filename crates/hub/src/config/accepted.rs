@@ -39,7 +39,9 @@ impl Accepted {
     /// Its rules, ready to judge. They were checked when they were accepted; if they no longer compile, everything
     /// that is not forbidden asks.
     pub fn rulebook(&self) -> Option<Rulebook> {
-        Rulebook::compile(self.policy.default, &self.policy.rules).or_else(|_| Rulebook::compile(Fallback::Ask, &[])).ok()
+        Rulebook::compile(self.policy.default, &self.policy.rules)
+            .or_else(|_| Rulebook::compile(Fallback::Ask, &[]))
+            .ok()
     }
     /// Puts this in place of what a config says.
     pub fn put_into(&self, config: &mut Config) {
@@ -84,7 +86,9 @@ impl Accepted {
             }
         }
         for (server, effects) in self.effects.iter().filter(|(server, _)| known(server)) {
-            for tool in effects.keys().filter(|tool| !new.effects.get(server).is_some_and(|new| new.contains_key(*tool))) {
+            for tool in
+                effects.keys().filter(|tool| !new.effects.get(server).is_some_and(|new| new.contains_key(*tool)))
+            {
                 found.push(format!("what was said of `{tool}` of `{server}` goes"));
             }
         }

@@ -218,7 +218,8 @@ impl Pins {
             Some(known) if known.contains(&hash) => Launch::Approved,
             Some([.., approved]) => {
                 let vault = self.vault.borrow();
-                let read = |vault: &Vault| vault.approved(server, &approved.to_string(), PinKind::Launch, "").ok().flatten();
+                let read =
+                    |vault: &Vault| vault.approved(server, &approved.to_string(), PinKind::Launch, "").ok().flatten();
                 let text = vault.as_ref().and_then(read);
                 let approved = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
                 let held = HeldLaunch { hash, words: words.to_vec(), approved };

@@ -38,7 +38,10 @@ fn launch(core: &Core, backend: &Backend) -> Option<Candidate> {
     };
     let change = Change {
         same: false,
-        raised: vec![Raise { place: String::new(), sentence: "another program or address is launched under its name".into() }],
+        raised: vec![Raise {
+            place: String::new(),
+            sentence: "another program or address is launched under its name".into(),
+        }],
         lines: vec![line(&held.approved, Side::Approved), line(&held.words, Side::Now)],
     };
     let changed = Changed { approved: Some(Bytes::new()), change, effect: None };
@@ -142,9 +145,7 @@ pub(crate) fn seen(core: &Core, backend: &Backend) {
     let is_calm = |it: &Candidate| {
         matches!(it.kind, PinKind::Resource | PinKind::Template) && matches!(it.review, Review::Calm(_))
     };
-    let is_new = |it: &Candidate| {
-        !matches!(it.kind, PinKind::Tool | PinKind::Launch) && it.state() == EntryState::New
-    };
+    let is_new = |it: &Candidate| !matches!(it.kind, PinKind::Tool | PinKind::Launch) && it.state() == EntryState::New;
     let pins: Vec<Pin> = candidates(core, backend)
         .iter()
         .filter(|it| is_new(it) || is_calm(it))
