@@ -159,9 +159,7 @@ fn a_key_makes_a_call_happen_once() {
     let home = home(json!({ "default": "allow" }));
     let mut hub = home.serve();
     let mut client = host(&home, "cursor");
-    let keyed = |text: &str, key: &str| {
-        json!({ "name": ORDER, "arguments": { "text": text }, "_meta": { "dev.callgate/idempotencyKey": key } })
-    };
+    let keyed = |text: &str, key: &str| json!({ "name": ORDER, "arguments": { "text": text }, "_meta": { "dev.callgate/idempotencyKey": key } });
     let first = client.result("tools/call", keyed("one", "k1"));
     assert_eq!((outcome(&first), first["_meta"].get("dev.callgate/replayed")), ("ran", None));
     for _ in 0..3 {

@@ -64,7 +64,8 @@ impl Look {
         };
         let text = body.join();
         let Ok(cleaned) = self.cleaner.clean(&text) else {
-            let message = "The server's result can be read in two ways and is not passed on. It may have been executed.";
+            let message =
+                "The server's result can be read in two ways and is not passed on. It may have been executed.";
             return Some(Inspected::Refused(Refusal::new(Code::InvalidResult, message)));
         };
         let text = cleaned.body.map_or(text, Bytes::from);
