@@ -1,6 +1,7 @@
 //! `callgate serve`: puts the hub together and runs it until it is told to stop. The relay is this thread; the
 //! committer and the desk are threads of their own.
 
+mod audit;
 mod desk;
 mod documents;
 mod lock;
@@ -239,8 +240,10 @@ async fn relay(
     }
     let handle = OperatorHandle::new(operations, events);
     let reading = Arc::new(logs::Reading::new(server_logs, &places.logs()));
+    let log = Arc::new(audit::Log { dir: places.state.clone(), committer: committer.clone() });
+    committer.submit(Job::Keep { days: settings.audit.keep_days }, None);
     let closed = "the person's door cannot be opened";
-    let (desk, desk_opened) = desk::start(places, handle.clone(), reading, book).map_err(failed(closed))?;
+    let (desk, desk_opened) = desk::start(places, handle.clone(), reading, log, book).map_err(failed(closed))?;
 
     // Agents are answered already. Others are told when all doors are open and the log has begun.
     let opened = async {

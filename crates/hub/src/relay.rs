@@ -264,6 +264,7 @@ impl Relay {
                     drop(tell.send(gate::review::approve(&core, &target, hash, &by).await));
                 });
             }
+            Operation::Policy(tell) => drop(tell.send(desk::policy(&self.core))),
             Operation::Explain(question, tell) => drop(tell.send(desk::explain(&self.core, question))),
             Operation::Reload(tell) => {
                 let me = Rc::clone(self);
@@ -353,6 +354,7 @@ fn settings(config: &config::Config, rulebook: Rulebook) -> Settings {
     let approval = &config.policy.approval;
     Settings {
         rulebook,
+        policy: config.policy.clone(),
         hold: approval.hold,
         hold_with_progress: approval.hold_with_progress,
         expire: approval.expire,

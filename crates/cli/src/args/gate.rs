@@ -111,6 +111,9 @@ pub enum Catalog {
         /// Only this server
         #[arg(long, value_name = "SERVER")]
         server: Option<String>,
+        /// Every word of new definitions, too
+        #[arg(long)]
+        full: bool,
     },
     /// Approve exactly what was shown
     Approve {

@@ -6,6 +6,7 @@ use super::pin;
 use super::tool::read;
 use crate::args::{Call, Catalog, Policy};
 use crate::show;
+use crate::show::catalog::Length;
 use operator::client::blocking::Client;
 use operator::op;
 use operator::words::{
@@ -31,9 +32,10 @@ pub fn call(command: Call, hub: &Client, out: &Out) -> Result<Exit, Fault> {
 /// `callgate catalog …`
 pub fn catalog(command: Catalog, hub: &Client, out: &Out) -> Result<Exit, Fault> {
     match command {
-        Catalog::Diff { server } => {
+        Catalog::Diff { server, full } => {
+            let length = if full { Length::Full } else { Length::Short };
             let diff = hub.call::<op::CatalogDiff>(&CatalogFilter { server })?;
-            out.document(&diff, |screen| show::catalog::diff(&diff, screen))
+            out.document(&diff, |screen| show::catalog::diff(&diff, length, screen))
         }
         Catalog::Approve { target, hash } => {
             let approved = pin::decide::<op::CatalogApprove>(hub, |pin| CatalogApprove {

@@ -4,13 +4,23 @@
 use super::screen::{Colour, Ink, Screen, wrap};
 use super::servers::Fields;
 use super::when;
-use operator::visible::escape;
+use operator::visible::{escape, escape_lines};
 use operator::words::{
     CatalogApproved, CatalogDiff, DiffLine, DiffSide, DiffWord, EntryKind, EntryReview, PinState, ServerReview,
 };
+use serde::Deserialize;
+
+/// How much is shown of a new definition that nothing speaks against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// What it says of itself.
+    Short,
+    /// Every word.
+    Full,
+}
 
 /// Everything that waits, or that nothing does.
-pub fn diff(diff: &CatalogDiff, screen: &Screen) -> String {
+pub fn diff(diff: &CatalogDiff, length: Length, screen: &Screen) -> String {
     if diff.servers.is_empty() {
         return "Everything is as it was approved.\n".into();
     }
@@ -19,12 +29,12 @@ pub fn diff(diff: &CatalogDiff, screen: &Screen) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        server(review, screen, &mut out);
+        server(review, length, screen, &mut out);
     }
     out
 }
 
-fn server(review: &ServerReview, screen: &Screen, out: &mut String) {
+fn server(review: &ServerReview, length: Length, screen: &Screen, out: &mut String) {
     let name = escape(&review.server);
     let counts = counts(&review.entries);
     let seen = format!("seen {}", when::ago(review.seen_ms, screen.now_ms));
@@ -39,7 +49,11 @@ fn server(review: &ServerReview, screen: &Screen, out: &mut String) {
     }
     // The command stands below all that it approves: whoever copies it has gone past the rest.
     for entry in &review.entries {
-        self::entry(&review.server, entry, screen, out);
+        self::entry(&review.server, entry, length, screen, out);
+    }
+    if review.entries.iter().any(|entry| in_short(entry, length)) {
+        let text = "  New ones are shown in short; every word:  callgate catalog diff --full";
+        out.push_str(&format!("\n{}\n", screen.paint(Ink::Faint, text)));
     }
     out.push_str(&format!("\n  approve all of it:  callgate catalog approve {name} --hash {}\n", escape(&review.hash)));
 }
@@ -64,7 +78,24 @@ fn many(number: usize, word: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
-fn entry(server: &str, entry: &EntryReview, screen: &Screen, out: &mut String) {
+/// Whether only what it says of itself is shown.
+fn in_short(entry: &EntryReview, length: Length) -> bool {
+    let calm = entry.flags.is_empty() && entry.raised.is_empty();
+    length == Length::Short && entry.state == PinState::New && calm && description(entry).is_some()
+}
+
+/// What a new definition says of itself. Its lines are the whole of it.
+fn description(entry: &EntryReview) -> Option<String> {
+    #[derive(Deserialize)]
+    struct About {
+        description: String,
+    }
+    let text: Vec<String> =
+        entry.lines.iter().map(|line| line.words.iter().map(|word| word.text.as_str()).collect()).collect();
+    serde_json::from_str::<About>(&text.join("\n")).ok().map(|about| about.description)
+}
+
+fn entry(server: &str, entry: &EntryReview, length: Length, screen: &Screen, out: &mut String) {
     let ink = match entry.state {
         _ if !entry.flags.is_empty() => Ink::Bad,
         PinState::Blocked => Ink::Bad,
@@ -98,7 +129,15 @@ fn entry(server: &str, entry: &EntryReview, screen: &Screen, out: &mut String) {
     for raise in &entry.raised {
         fields.prose("! riskier", raise);
     }
-    lines(&entry.lines, screen, out);
+    match description(entry) {
+        Some(about) if in_short(entry, length) => {
+            let width = screen.width.unwrap_or(usize::MAX).saturating_sub(4).max(20);
+            for line in escape_lines(&about).lines().flat_map(|line| wrap(line, width)) {
+                out.push_str(&format!("    {line}\n"));
+            }
+        }
+        _ => lines(&entry.lines, screen, out),
+    }
     let target = entry.exposed.as_deref().filter(|_| matches!(entry.kind, EntryKind::Tool | EntryKind::Prompt));
     if let Some(target) = target.filter(|target| *target != server) {
         let command = format!("callgate catalog approve {} --hash {}", escape(target), escape(&entry.hash));

@@ -105,25 +105,31 @@ pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
 /// The text in lines of at most `width` columns, broken between words. A longer word stays whole, so that it can be
 /// taken from the screen as it is.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut taken = 0;
-    for word in text.split(' ') {
+    let words = text.trim_start_matches(' ');
+    // What a line is indented by is a part of it.
+    let indent = &text[..text.len() - words.len()];
+    let mut lines = Vec::new();
+    let mut line = indent.to_owned();
+    let mut taken = None;
+    for word in words.split(' ') {
         let wide = columns(word);
-        match lines.last_mut() {
-            Some(line) if taken == 0 || taken + 1 + wide <= width => {
-                if !line.is_empty() {
-                    line.push(' ');
-                    taken += 1;
-                }
-                line.push_str(word);
-                taken += wide;
+        match taken {
+            Some(used) if used + 1 + wide > width => {
+                lines.push(std::mem::replace(&mut line, word.to_owned()));
+                taken = Some(wide);
             }
-            _ => {
-                lines.push(word.to_owned());
-                taken = wide;
+            Some(used) => {
+                line.push(' ');
+                line.push_str(word);
+                taken = Some(used + 1 + wide);
+            }
+            None => {
+                line.push_str(word);
+                taken = Some(columns(&line));
             }
         }
     }
+    lines.push(line);
     lines
 }
 
@@ -155,5 +161,7 @@ mod tests {
         check("a-word-that-is-long and on", 6, &["a-word-that-is-long", "and on"]);
         check("日本 語の", 5, &["日本", "語の"]);
         check("", 5, &[""]);
+        check("  in  the middle", 9, &["  in  the", "middle"]);
+        check("   ", 5, &["   "]);
     }
 }

@@ -4,6 +4,7 @@
 mod decisions;
 mod looks;
 mod queue;
+mod random;
 
 use super::draw::{Pen, draw};
 use super::machine::{Effect, Input, Key, Now, Said, State};

@@ -6,10 +6,10 @@ use crate::agent::View;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal};
-use crate::person::{Explained, Finding, Pause, Question, WaitingCall};
+use crate::person::{Explained, Finding, Pause, Policy, Question, WaitingCall};
 use bytes::Bytes;
 use contract::Arguments;
-use policy::{CallState, Event, Scope};
+use policy::{CallState, Event, Fallback, Scope};
 use std::rc::Rc;
 use store::CallRecord;
 
@@ -120,5 +120,31 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes)
         depends: standing.always().is_none(),
         unlisted: standing.is_unlisted(),
         remembered: of_tool.map(policy::Grant::scope).max(),
+    }
+}
+
+/// The policy as it is, and what is odd about it.
+pub(crate) fn policy(core: &Core) -> Policy {
+    let settings = core.gate.settings();
+    let catalog = core.catalog(&View::All);
+    let tools: Vec<&Rc<ToolEntry>> = catalog.tools().collect();
+    let profiles: Vec<policy::Profile<'_>> = tools.iter().map(|tool| tool.profile()).collect();
+    let matches = |rule: &policy::RuleSource| {
+        let names = rule.tools.iter().filter_map(|pattern| Some(globset::Glob::new(pattern).ok()?.compile_matcher()));
+        let names: Vec<_> = names.collect();
+        tools.iter().filter(|tool| names.iter().any(|name| name.is_match(&tool.read.exposed))).count()
+    };
+    let rules = settings.policy.rules.iter();
+    Policy {
+        default: match settings.policy.default {
+            Fallback::Auto => "auto",
+            Fallback::Allow => "allow",
+            Fallback::Ask => "ask",
+            Fallback::Deny => "deny",
+        }
+        .to_owned(),
+        version: settings.rulebook.version(),
+        rules: rules.map(|rule| (rule.clone(), u32::try_from(matches(rule)).unwrap_or(u32::MAX))).collect(),
+        findings: settings.rulebook.findings(&profiles),
     }
 }

@@ -17,6 +17,7 @@ pub(crate) mod road;
 pub(crate) mod settle;
 
 use crate::catalog::{Hides, ToolEntry};
+use crate::config::PolicyConfig;
 use crate::person::{Decided, Pause};
 use case::Case;
 use contract::Hash;
@@ -24,7 +25,7 @@ use index::Index;
 use lost::LostResults;
 use pages::Pages;
 use pins::Pins;
-use policy::{CallState, Effect, Facts, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
+use policy::{CallState, Effect, Facts, Fallback, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -39,6 +40,8 @@ const MOST_DECISIONS: usize = 1_000;
 pub struct Settings {
     /// The rules.
     pub rulebook: Rulebook,
+    /// The same as the config has them.
+    pub policy: PolicyConfig,
     /// How long a request is held open for a person.
     pub hold: Duration,
     /// The same where its client gave a progress token.
@@ -53,6 +56,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             rulebook: Rulebook::allow_all(),
+            policy: PolicyConfig { default: Fallback::Allow, ..PolicyConfig::default() },
             hold: Duration::from_secs(45),
             hold_with_progress: Duration::from_secs(45),
             expire: Duration::from_secs(15 * 60),

@@ -11,6 +11,12 @@ use operator::{Problem, code};
 /// How long a call must have stood under the cursor before a key can decide it: longer than a hand needs to stop.
 const STILL_MS: u64 = 700;
 
+/// So many decisions of our own are known when the hub tells of them.
+const DECIDED: usize = 64;
+
+/// Said where a decision was begun about something that is not there any more.
+const GONE: &str = "What it was about is not shown any more; nothing was decided.";
+
 /// The time during which nothing can be decided.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lock {
@@ -172,14 +178,23 @@ impl State {
                 self.mode = Mode::Reason(act, reason);
                 self.refuse(now, &bar);
             }
-            None if self
-                .act(verdict.clone())
-                .is_some_and(|shown| (&shown.id, &shown.digest) == (&act.id, &act.digest)) =>
-            {
-                self.send(now, Act { verdict, ..act }, None, effects);
-            }
-            None => self.say(now, Ink::Warm, "What it was about is not shown any more; nothing was decided."),
+            None if self.is_shown(&act) => self.send(now, Act { verdict, ..act }, None, effects),
+            None => self.say(now, Ink::Warm, GONE),
         }
+    }
+
+    /// A decision for which the PIN was typed: of what was shown when it began, or of nothing.
+    pub(super) fn confirm(&mut self, now: Now, act: Act, pin: &str, effects: &mut Vec<Effect>) {
+        if self.is_shown(&act) {
+            self.send(now, act, Some(pin), effects);
+        } else {
+            self.lock.restart(now);
+            self.say(now, Ink::Warm, GONE);
+        }
+    }
+
+    fn is_shown(&self, act: &Act) -> bool {
+        self.shown.as_ref().is_some_and(|shown| shown.identity() == (act.id.as_str(), act.digest.as_str()))
     }
 
     /// A key that came too early keeps the lock shut: one that is held down never decides.
@@ -222,6 +237,8 @@ impl State {
         self.reading.is_wanted = true;
         match result {
             Ok(answer) => {
+                self.decided.push_front(id.to_owned());
+                self.decided.truncate(DECIDED);
                 self.tell(now, &answer);
                 self.drop_item(now, id);
             }
@@ -231,7 +248,7 @@ impl State {
 
     fn tell(&mut self, now: Now, answer: &Decided) {
         let decision = &answer.decision;
-        let name = self.queue.find(&decision.id).map_or(&decision.id, |item| &item.name).to_owned();
+        let name = self.queue.name(&decision.id).unwrap_or_else(|| decision.id.clone());
         let what = told(&answer.decision, &self.screen);
         let (ink, text) = match (answer.winner, answer.decision.kind) {
             (Winner::Another, _) => (Ink::Warm, format!("Somebody was first: {name} was {what}")),

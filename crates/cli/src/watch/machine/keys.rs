@@ -34,7 +34,7 @@ impl State {
             Mode::Pin(act, mut text, wrong) => match key {
                 Key::Esc => self.say(now, Ink::Plain, "Nothing was decided."),
                 Key::Enter if text.is_empty() => self.mode = Mode::Pin(act, text, wrong),
-                Key::Enter => self.send(now, act, Some(&text), effects),
+                Key::Enter => self.confirm(now, act, &text, effects),
                 key => {
                     typed(&mut text, key);
                     self.mode = Mode::Pin(act, text, wrong);

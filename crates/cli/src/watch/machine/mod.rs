@@ -19,6 +19,7 @@ use decide::Lock;
 use operator::Problem;
 use operator::visible::escape;
 use operator::words::{ApprovalDetail, ApprovalList, Decision, DecisionKind, Event, PinCode};
+use std::collections::VecDeque;
 
 /// How long a notice stays.
 const NOTICE_MS: u64 = 12_000;
@@ -60,6 +61,8 @@ pub struct State {
     screen: Screen,
     lock: Lock,
     under_way: Vec<Act>,
+    /// What was decided here last: the hub tells everybody, and so us.
+    decided: VecDeque<String>,
     reading: Reading,
     detail_asked: Option<String>,
     /// The one that could not be read: not asked for again before the queue was.
@@ -92,6 +95,7 @@ impl State {
             screen,
             lock: Lock::default(),
             under_way: Vec::new(),
+            decided: VecDeque::new(),
             reading: Reading::default(),
             detail_asked: None,
             detail_failed: None,
@@ -207,9 +211,8 @@ impl State {
     fn decided_elsewhere(&mut self, now: Now, decision: &Decision) {
         self.reading.is_wanted = true;
         self.reading.is_stale = self.reading.is_under_way;
-        let ours = self.under_way.iter().any(|act| act.id == decision.id);
-        let Some(item) = self.queue.find(&decision.id).filter(|_| !ours) else { return };
-        let name = item.name.clone();
+        let ours = self.under_way.iter().any(|act| act.id == decision.id) || self.decided.contains(&decision.id);
+        let Some(name) = self.queue.name(&decision.id).filter(|_| !ours) else { return };
         let what = decide::told(decision, &self.screen);
         let ink = if decision.kind == DecisionKind::Approved { Ink::Good } else { Ink::Warm };
         self.say(now, ink, format!("{name} was {what}"));

@@ -2,6 +2,10 @@
 //! a row.
 
 use operator::words::{Approval, ApprovalState};
+use std::collections::{HashSet, VecDeque};
+
+/// So many that are gone are remembered.
+const GONE: usize = 64;
 
 /// In which order the list stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +24,8 @@ pub struct Queue {
     /// Places in `items` of what shows, in order.
     rows: Vec<usize>,
     selected: Option<String>,
+    /// Id and tool of those that went last: who decided them may be told after it.
+    gone: VecDeque<(String, String)>,
     /// Row of the selected call.
     at: usize,
     top: usize,
@@ -57,9 +63,10 @@ impl Queue {
     pub fn selected_id(&self) -> Option<&String> {
         self.selected.as_ref()
     }
-    /// The call of that id, whether it shows or not.
-    pub fn find(&self, id: &str) -> Option<&Approval> {
-        self.items.iter().find(|item| item.id == id)
+    /// The tool of the call with that id, also of one that has just gone.
+    pub fn name(&self, id: &str) -> Option<String> {
+        let here = self.items.iter().find(|item| item.id == id).map(|item| &item.name);
+        here.or_else(|| self.gone.iter().find(|(gone, _)| gone == id).map(|(_, name)| name)).cloned()
     }
     /// What the cursor is on, and on which row of the screen.
     pub fn place(&self) -> (Option<String>, usize) {
@@ -68,6 +75,12 @@ impl Queue {
 
     /// Takes over what the hub has now.
     pub fn replace(&mut self, items: Vec<Approval>, height: usize) {
+        let here: HashSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
+        let gone = self.items.iter().filter(|item| !here.contains(item.id.as_str()));
+        for item in gone {
+            self.gone.push_front((item.id.clone(), item.name.clone()));
+        }
+        self.gone.truncate(GONE);
         self.items = items;
         self.arrange(height);
     }

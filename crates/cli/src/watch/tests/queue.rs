@@ -56,6 +56,19 @@ fn a_decision_of_somebody_else_is_told_and_takes_the_call_away() {
     assert_eq!((rig.notice(), rig.selected()), (expect, "c1-1"));
     rig.wait(13_000);
     assert_eq!(rig.notice(), "");
+    // The queue may be read before it is told who decided.
+    rig.change(|items| drop(items.remove(0)));
+    rig.hub(Said::Event(Event::Decision(decision("c1-1", DecisionKind::Denied))));
+    assert!(rig.notice().starts_with("files__write_file was denied by"), "{}", rig.notice());
+    // What was decided here is told once.
+    rig.wait(700);
+    rig.keys("a");
+    let decision = Decision { by: "you".into(), ..decision("c1-2", DecisionKind::Approved) };
+    rig.answer(Ok(Decided { winner: Winner::You, decision: decision.clone(), follows: Follows::Runs }));
+    let told = rig.notice().to_owned();
+    assert!(told.ends_with("It runs now."), "{told}");
+    rig.hub(Said::Event(Event::Decision(decision)));
+    assert_eq!(rig.notice(), told);
 }
 
 #[test]
@@ -70,7 +83,7 @@ fn what_was_read_before_a_decision_does_not_bring_it_back() {
     let decision = Decision { by: "you".into(), ..decision("c1-0", DecisionKind::Approved) };
     rig.answer(Ok(Decided { winner: Winner::You, decision, follows: Follows::Runs }));
     rig.hub(Said::Queue(Ok(ApprovalList { approvals: old, ..Default::default() })));
-    assert!(rig.state.queue.find("c1-0").is_none());
+    assert_eq!(rig.state.queue.len(), 2);
     rig.wait(200);
     assert_eq!((rig.state.queue.len(), rig.selected()), (2, "c1-1"));
 }
@@ -111,16 +124,24 @@ fn an_item_that_cannot_be_read_is_not_asked_for_without_end() {
 }
 
 #[test]
-fn a_thousand_calls_scroll_quickly() {
-    let mut rig = Rig::new((120, 40), some(1000));
-    let began = Instant::now();
-    for _ in 0..999 {
-        rig.keys("j");
-        rig.seen();
-    }
-    assert_eq!(rig.selected(), "c1-999");
-    // A debug build on a busy machine: a key is far from being felt.
-    assert!(began.elapsed().as_millis() < 999 * 20, "{:?}", began.elapsed());
+fn a_thousand_calls_scroll_as_quickly_as_ten() {
+    let time = |number: u64| {
+        let mut rig = Rig::new((120, 40), some(number));
+        let began = Instant::now();
+        for _ in 0..30 {
+            rig.keys("j");
+            rig.seen();
+            rig.keys("G");
+            rig.seen();
+            rig.keys("g");
+        }
+        assert_eq!(rig.selected(), "c1-0");
+        began.elapsed()
+    };
+    // The least of several: the machine has other work, too.
+    let least = |number: u64| (0..4).map(|_| time(number)).min().unwrap();
+    let (few, many) = (least(10), least(1000));
+    assert!(many < few * 5, "{few:?} {many:?}");
 }
 
 #[test]

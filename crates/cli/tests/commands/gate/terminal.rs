@@ -4,7 +4,6 @@ use super::tmux::Tmux;
 use super::{Gate, waiting};
 use insta::assert_snapshot;
 use operator::words::*;
-use std::time::Instant;
 
 const ORDER: &str = "{\"item\": \"blue widget\", \"count\": 3, \"note\": \"for\\n\u{202e}yadrutas\"}";
 const BINARY: &str = env!("CARGO_BIN_EXE_callgate");
@@ -138,10 +137,8 @@ fn a_thousand_calls() {
     tmux.shows("1000 waiting");
     tmux.types("G");
     tmux.shows("─ c1-999 shop__place_order");
-    let began = Instant::now();
     tmux.types(&"k".repeat(500));
     tmux.shows("─ c1-499 shop__place_order");
-    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
     tmux.types("/c1-73");
     tmux.keys(&["Enter"]);
     tmux.shows("/c1-73");
