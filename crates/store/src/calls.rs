@@ -105,6 +105,7 @@ pub(crate) fn end(conn: &Connection, call: CallNumber, outcome: Outcome, was_mar
 /// After the end of an intent.
 pub(crate) fn move_to(conn: &Connection, call: i64, state: CallState, outcome: Option<Outcome>, at: u64) -> Sql<()> {
     if state == CallState::Freed {
+        conn.prepare_cached("DELETE FROM results WHERE call = ?")?.execute([call])?;
         return conn.prepare_cached("DELETE FROM calls WHERE call = ?")?.execute([call]).map(drop);
     }
     if let Some(outcome) = outcome {
