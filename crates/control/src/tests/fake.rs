@@ -120,6 +120,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
             | Operation::Reviews(..)
             | Operation::ApproveDefinition(..)
             | Operation::Policy(_)
+            | Operation::Trust(_)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => {
                 let _ = tell.send(Status {
