@@ -159,9 +159,7 @@ fn a_key_makes_a_call_happen_once() {
     let home = home(json!({ "default": "allow" }));
     let mut hub = home.serve();
     let mut client = host(&home, "cursor");
-    let keyed = |text: &str, key: &str| {
-        json!({ "name": ORDER, "arguments": { "text": text }, "_meta": { "dev.callgate/idempotencyKey": key } })
-    };
+    let keyed = |text: &str, key: &str| json!({ "name": ORDER, "arguments": { "text": text }, "_meta": { "dev.callgate/idempotencyKey": key } });
     let first = client.result("tools/call", keyed("one", "k1"));
     assert_eq!((outcome(&first), first["_meta"].get("dev.callgate/replayed")), ("ran", None));
     for _ in 0..3 {
@@ -309,4 +307,35 @@ fn a_pause_holds_what_may_change_something_and_lets_it_go_on() {
     home.json(&["resume"]);
     assert_eq!(outcome(&client.answer(&call)["result"]), "ran");
     assert_eq!(lines(&home), ["first", "second"]);
+}
+
+#[test]
+fn a_pause_and_a_log_that_was_put_back_hold_calls_over_a_restart() {
+    let home = home(json!({ "default": "allow", "approval": { "holdSeconds": 0 } }));
+    let hub = home.serve();
+    let mut client = host(&home, "cursor");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "1" }))), "ran");
+    home.json(&["pause"]);
+    drop(hub);
+    let hub = home.serve();
+    client.await_tool(ORDER);
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "2" }))), "pending");
+    home.json(&["resume"]);
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "3" }))), "ran");
+    assert_eq!(home.run(&["stop"]).0, 0);
+    drop(hub);
+    // The anchor is gone: what is there may be an older file.
+    std::fs::remove_file(home.path("audit.anchor")).unwrap();
+    let _hub = home.serve();
+    let mut client = host(&home, "cursor");
+    let (code, told, _) = home.run(&["audit", "verify", "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((code, &told["whole"]), (1, &json!(false)), "{told}");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "4" }))), "pending");
+    assert_eq!(text(&client.call("s__echo", json!({ "text": "reads run" }))), "reads run");
+    let (code, out, err) = home.run(&["audit", "verify", "--accept", told["accept"].as_str().unwrap()]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "5" }))), "ran");
+    assert_eq!(home.run(&["audit", "verify"]).0, 0);
+    assert_eq!(lines(&home), ["1", "3", "5"]);
 }

@@ -1,6 +1,7 @@
 //! `callgate serve`: puts the hub together and runs it until it is told to stop. The relay is this thread; the
 //! committer and the desk are threads of their own.
 
+mod audit;
 mod desk;
 mod documents;
 mod lock;
@@ -239,13 +240,16 @@ async fn relay(
     }
     let handle = OperatorHandle::new(operations, events);
     let reading = Arc::new(logs::Reading::new(server_logs, &places.logs()));
+    let log = Arc::new(audit::Log { dir: places.state.clone(), committer: committer.clone() });
+    committer.submit(Job::Keep { days: settings.audit.keep_days }, None);
     let closed = "the person's door cannot be opened";
-    let (desk, desk_opened) = desk::start(places, handle.clone(), reading, book).map_err(failed(closed))?;
+    let (desk, desk_opened) = desk::start(places, handle.clone(), reading, log, book).map_err(failed(closed))?;
 
     // Agents are answered already. Others are told when all doors are open and the log has begun.
     let opened = async {
-        let recovered = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??.recovered;
-        relay.settled(&recovered);
+        let settlement = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??;
+        let recovered = settlement.recovered;
+        relay.settled(&recovered, settlement.trust);
         for call in &recovered {
             tracing::warn!(call = %call.call, fate = fate(call.fate), server = %call.server, item = %call.item, "a call was open when the last run ended");
         }

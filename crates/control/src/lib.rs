@@ -2,6 +2,7 @@
 //! Never on a TCP port, never to another user, never with an agent's token; knows nothing of MCP.
 
 mod accept;
+mod audit;
 mod events;
 mod logs;
 mod operations;
@@ -18,6 +19,7 @@ mod views;
 mod tests;
 
 pub use accept::serve;
+pub use audit::AuditSource;
 pub use logs::{Live, LogLines, LogOf, LogSource};
 pub use operations::{config_paths, config_report};
 pub use socket::Door;
@@ -34,6 +36,8 @@ pub struct ControlParts {
     pub hub: OperatorHandle,
     /// The logs.
     pub logs: Arc<dyn LogSource>,
+    /// The audit log.
+    pub audit: Arc<dyn AuditSource>,
     /// The tokens of HTTP clients.
     pub tokens: Arc<Tokens>,
     /// Where everything is.

@@ -240,7 +240,8 @@ impl Backend {
         let is_same = now.read.tool.definition_hash == judged.read.tool.definition_hash;
         match now.review() {
             Review::Raised(_) => {
-                let why = "The tool's definition is not the one that was approved, and a person has to look at the change.";
+                let why =
+                    "The tool's definition is not the one that was approved, and a person has to look at the change.";
                 Some((Code::DefinitionChanged, why))
             }
             Review::Flagged(_) => Some((Code::Quarantined, "The tool's definition has to be looked at by a person.")),

@@ -1,6 +1,8 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
-use crate::person::{Approved, Decided, Explained, Finding, Outcome, Pause, Question, Said, ServerReview, WaitingCall};
+use crate::person::{
+    Approved, Decided, Explained, Finding, Outcome, Pause, Policy, Question, Said, ServerReview, WaitingCall,
+};
 use bytes::Bytes;
 use contract::Hash;
 use contract::schema::Compiled;
@@ -284,6 +286,10 @@ pub enum Operation {
     Reviews(Option<String>, oneshot::Sender<Vec<ServerReview>>),
     /// Approve what was shown: server or entry, its hash, who says so.
     ApproveDefinition(String, Hash, String, oneshot::Sender<Result<Approved, Refusal>>),
+    /// A person has accepted the log as it is.
+    Trust(oneshot::Sender<()>),
+    /// The policy as it is.
+    Policy(oneshot::Sender<Policy>),
     /// How the rules see a call.
     Explain(Question, oneshot::Sender<Result<Vec<Explained>, Refusal>>),
     /// Read the config file again and apply it.
@@ -372,6 +378,14 @@ impl OperatorHandle {
     /// Approves what was shown: all that waits of a server, or one entry.
     pub async fn approve_definition(&self, target: &str, hash: Hash, by: &str) -> Result<Approved, Refusal> {
         self.ask(|tell| Operation::ApproveDefinition(target.into(), hash, by.into(), tell)).await?
+    }
+    /// A person has accepted the log as it is: calls are judged as usual again.
+    pub async fn trust(&self) -> Result<(), Refusal> {
+        self.ask(Operation::Trust).await
+    }
+    /// The policy as it is, and what is odd about it.
+    pub async fn policy(&self) -> Result<Policy, Refusal> {
+        self.ask(Operation::Policy).await
     }
     /// How the rules see a call, or every tool.
     pub async fn explain(&self, question: Question) -> Result<Vec<Explained>, Refusal> {

@@ -2,7 +2,7 @@
 
 pub use contract::change::{DiffLine, Side};
 pub use contract::{CallId, Hash};
-pub use policy::{CallState, Scope, Then, Tier};
+pub use policy::{CallState, RuleFinding, RuleSource, Scope, Then, Tier};
 pub use store::CallRecord;
 
 use serde::{Deserialize, Serialize};
@@ -224,4 +224,21 @@ pub struct Approved {
     pub entries: Vec<String>,
     /// What of it still waits.
     pub left: u32,
+}
+
+/// The policy as it is, and what is odd about it.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// `auto`, `allow`, `ask` or `deny`.
+    pub default: String,
+    /// Hash of default and rules.
+    pub version: Hash,
+    /// The rules, each with how much of today's catalog its patterns name.
+    pub rules: Vec<(RuleSource, u32)>,
+    /// What never counts, or counts by accident.
+    pub findings: Vec<RuleFinding>,
+    /// How the config would loosen what was accepted; it waits for a person.
+    pub held: Vec<String>,
+    /// Hash that lets it.
+    pub held_hash: Option<Hash>,
 }

@@ -55,6 +55,10 @@ macro_rules! codes {
             pub const fn as_str(self) -> &'static str {
                 match self { $($name::$variant => $text,)+ }
             }
+            /// The one of that word.
+            pub fn parse(word: &str) -> Option<$name> {
+                match word { $($text => Some($name::$variant),)+ _ => None }
+            }
             /// The meaning of a number; None for one that this version doesn't know.
             pub const fn from_code(code: u64) -> Option<$name> {
                 match code { $($code => Some($name::$variant),)+ _ => None }

@@ -1,6 +1,6 @@
 //! The desk: the thread behind the person's door, which also watches the config file. Nothing of a call passes here.
 
-use control::{ControlParts, Door, LogSource};
+use control::{AuditSource, ControlParts, Door, LogSource};
 use hub::config::{ConfigWatch, Places};
 use hub::operate::OperatorHandle;
 use hub::tokens::Tokens;
@@ -31,6 +31,7 @@ pub(super) fn start(
     places: &Places,
     hub: OperatorHandle,
     logs: Arc<dyn LogSource>,
+    audit: Arc<dyn AuditSource>,
     tokens: Arc<Tokens>,
 ) -> io::Result<(Desk, oneshot::Receiver<io::Result<()>>)> {
     let owned = places.clone();
@@ -67,7 +68,7 @@ pub(super) fn start(
                 }
                 std::future::pending::<()>().await;
             };
-            let parts = ControlParts { hub: hub.clone(), logs, tokens, places: owned };
+            let parts = ControlParts { hub: hub.clone(), logs, audit, tokens, places: owned };
             let serving = control::serve(door, parts, async {
                 let _ = ended.await;
             });

@@ -1,11 +1,13 @@
 //! A home, and in it the real door of a hub that only pretends.
 
+use control::AuditSource;
 use control::{ControlParts, Door, Live, LogLines, LogOf, LogSource};
 use hub::config::Places;
 use hub::operate::{
     CallView, Operation, OperatorHandle, Refusal, ReloadView, ServerDetail, ServerView, Slow, Status, ToolView,
 };
 use hub::tokens::Tokens;
+use operator::words::{AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTrail};
 use operator::words::{Effect, Tail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -59,6 +61,7 @@ impl Home {
                 let parts = ControlParts {
                     hub: OperatorHandle::new(words, broadcast::channel(8).0),
                     logs: Arc::new(Logs(source)),
+                    audit: Arc::new(NoLog),
                     tokens: Arc::new(Tokens::open(&places.state.join("tokens.json")).unwrap()),
                     places: places.clone(),
                 };
@@ -202,6 +205,8 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
             | Operation::Pause(..)
             | Operation::Reviews(..)
             | Operation::ApproveDefinition(..)
+            | Operation::Policy(_)
+            | Operation::Trust(_)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => drop(tell.send(Status {
                 pid: process.lock().unwrap().id(),
@@ -249,5 +254,33 @@ impl LogSource for Logs {
     fn open(&self, _: &LogOf, _: usize, tail: Tail) -> std::io::Result<LogLines> {
         let live = (tail == Tail::Follow).then(|| Live::of(self.0.subscribe(), |line| line.to_string()));
         Ok(LogLines { last: vec!["last \u{202e}\u{1b}[31m".into()], live })
+    }
+}
+
+/// A log that cannot be read.
+struct NoLog;
+
+fn no_log<T>() -> Result<T, operator::Problem> {
+    Err(operator::Problem::new("audit_unavailable", "there is no log here"))
+}
+
+impl AuditSource for NoLog {
+    fn page(&self, _: &AuditQuery) -> Result<AuditPage, operator::Problem> {
+        no_log()
+    }
+    fn trail(&self, _: &str) -> Result<AuditTrail, operator::Problem> {
+        no_log()
+    }
+    fn newer(&self, _: &AuditFilter, _: u64, _: u32) -> Result<Vec<AuditRow>, operator::Problem> {
+        no_log()
+    }
+    fn verify(&self) -> Result<AuditReport, operator::Problem> {
+        no_log()
+    }
+    fn accept(&self, _: &str) -> Result<AuditAccepted, operator::Problem> {
+        no_log()
+    }
+    fn export(&self, _: &AuditFilter, _: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), operator::Problem> {
+        no_log()
     }
 }

@@ -11,6 +11,7 @@ mod tools;
 
 pub use config::{config_paths, config_report};
 
+use crate::audit;
 use crate::logs::{self, LogOf};
 use crate::problems::{Failure, Outcome};
 use crate::routes::{Peer, Shared};
@@ -131,14 +132,31 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         Name::CatalogApprove => {
             document::<op::CatalogApprove>(catalog::approve(hub, input::<op::CatalogApprove>(&body)?, peer).await?)
         }
-        Name::ApprovalPin
-        | Name::PolicyCheck
-        | Name::AuditList
-        | Name::AuditShow
-        | Name::AuditTail
-        | Name::AuditVerify
-        | Name::AuditAccept
-        | Name::AuditExport => Err(not_offered(name)),
+        Name::AuditList => {
+            let query = input::<op::AuditList>(&body)?;
+            document::<op::AuditList>(audit::read(&parts.audit, move |source| source.page(&query)).await?)
+        }
+        Name::AuditShow => {
+            let call = input::<op::AuditShow>(&body)?.call;
+            document::<op::AuditShow>(audit::read(&parts.audit, move |source| source.trail(&call)).await?)
+        }
+        Name::AuditTail => audit::tail(&parts.audit, input::<op::AuditTail>(&body)?, shared.stopping).await,
+        Name::AuditVerify => {
+            nothing::<op::AuditVerify>(&body)?;
+            document::<op::AuditVerify>(audit::read(&parts.audit, |source| source.verify()).await?)
+        }
+        Name::AuditAccept => {
+            let asked = input::<op::AuditAccept>(&body)?;
+            let accepted = audit::read(&parts.audit, move |source| source.accept(&asked.accept)).await?;
+            hub.trust().await?;
+            document::<op::AuditAccept>(accepted)
+        }
+        Name::AuditExport => Ok(audit::export(&parts.audit, input::<op::AuditExport>(&body)?, shared.stopping)),
+        Name::PolicyCheck => {
+            nothing::<op::PolicyCheck>(&body)?;
+            document::<op::PolicyCheck>(policy::check(hub).await?)
+        }
+        Name::ApprovalPin => Err(not_offered(name)),
     }
 }
 

@@ -4,7 +4,9 @@ use crate::problems::Outcome;
 use crate::views::gate as views;
 use hub::operate::OperatorHandle;
 use hub::person::Question;
-use operator::words::{Explained, PolicyAsk, PolicyExplained, PolicyTotals, Then, Tier};
+use operator::words::{
+    Explained, PolicyAsk, PolicyExplained, PolicyProblem, PolicyReport, PolicyTotals, Severity, Then, Tier,
+};
 
 /// How the rules see a call, or every tool.
 pub async fn explain(hub: &OperatorHandle, asked: PolicyAsk) -> Outcome<PolicyExplained> {
@@ -12,6 +14,36 @@ pub async fn explain(hub: &OperatorHandle, asked: PolicyAsk) -> Outcome<PolicyEx
     let tools: Vec<Explained> = hub.explain(question).await?.into_iter().map(views::explained).collect();
     let totals = totals(&tools);
     Ok(PolicyExplained { tools, totals })
+}
+
+/// The policy as it is, and what is wrong with it. What the file has wrong is told by `config.check`.
+pub async fn check(hub: &OperatorHandle) -> Outcome<PolicyReport> {
+    let policy = hub.policy().await?;
+    let problems = policy.findings.into_iter().map(|finding| PolicyProblem {
+        severity: Severity::Warning,
+        rule: finding.name.to_string(),
+        place: finding.place,
+        message: finding.problem,
+    });
+    let errors = hub.status().await?.config_problems.into_iter().map(|message| PolicyProblem {
+        severity: Severity::Error,
+        rule: String::new(),
+        place: String::new(),
+        message,
+    });
+    Ok(PolicyReport {
+        default: policy.default,
+        version: policy.version.to_string(),
+        problems: errors.chain(problems).collect(),
+        rules: policy.rules.into_iter().map(|(rule, matches)| views::rule(rule, matches)).collect(),
+        held: match policy.held_hash {
+            Some(hash) => {
+                let how = format!("accept all of it: callgate catalog approve @policy --hash {hash}");
+                policy.held.into_iter().chain([how]).collect()
+            }
+            None => Vec::new(),
+        },
+    })
 }
 
 fn totals(tools: &[Explained]) -> PolicyTotals {

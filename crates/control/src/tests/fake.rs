@@ -1,5 +1,6 @@
 //! A hub of two servers that answers every operation, behind the real door in a home of its own.
 
+use crate::AuditSource;
 use crate::{ControlParts, Door, Live, LogLines, LogOf, LogSource, serve};
 use hub::config::{Places, Platform};
 use hub::operate::{
@@ -8,6 +9,7 @@ use hub::operate::{
 };
 use hub::tokens::Tokens;
 use operator::Client;
+use operator::words::{AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTrail};
 use operator::words::{Effect, Tail};
 use std::io;
 use std::path::PathBuf;
@@ -39,6 +41,7 @@ impl Fake {
         let parts = ControlParts {
             hub: OperatorHandle::new(words, events.clone()),
             logs: Arc::new(Logs(log.clone())),
+            audit: Arc::new(NoLog),
             tokens: Arc::new(Tokens::open(&home.path().join("tokens.json")).unwrap()),
             places: places.clone(),
         };
@@ -116,6 +119,8 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
             | Operation::Pause(..)
             | Operation::Reviews(..)
             | Operation::ApproveDefinition(..)
+            | Operation::Policy(_)
+            | Operation::Trust(_)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => {
                 let _ = tell.send(Status {
@@ -184,5 +189,33 @@ impl LogSource for Logs {
         let live = (tail == Tail::Follow).then(|| Live::of(self.0.subscribe(), |line| line.to_string()));
         let last = (1..=3).map(|n| format!("{of:?} {n}")).collect::<Vec<_>>();
         Ok(LogLines { last: last[last.len().saturating_sub(lines)..].to_vec(), live })
+    }
+}
+
+/// A log that cannot be read.
+struct NoLog;
+
+fn no_log<T>() -> Result<T, operator::Problem> {
+    Err(operator::Problem::new("audit_unavailable", "there is no log here"))
+}
+
+impl AuditSource for NoLog {
+    fn page(&self, _: &AuditQuery) -> Result<AuditPage, operator::Problem> {
+        no_log()
+    }
+    fn trail(&self, _: &str) -> Result<AuditTrail, operator::Problem> {
+        no_log()
+    }
+    fn newer(&self, _: &AuditFilter, _: u64, _: u32) -> Result<Vec<AuditRow>, operator::Problem> {
+        no_log()
+    }
+    fn verify(&self) -> Result<AuditReport, operator::Problem> {
+        no_log()
+    }
+    fn accept(&self, _: &str) -> Result<AuditAccepted, operator::Problem> {
+        no_log()
+    }
+    fn export(&self, _: &AuditFilter, _: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), operator::Problem> {
+        no_log()
     }
 }

@@ -183,9 +183,10 @@ async fn entries_are_written_all_or_none() {
 }
 
 #[tokio::test]
-async fn what_is_not_offered_yet_says_so() {
+async fn a_log_that_cannot_be_read_is_no_empty_log() {
     let fake = Fake::start();
-    assert_eq!(code(fake.client.call::<op::PolicyCheck>(&Nothing {}).await.unwrap_err()), "not_offered");
-    assert_eq!(code(fake.client.lines::<op::AuditTail>(&AuditTail::default()).await.err().unwrap()), "not_offered");
+    let gone = "audit_unavailable";
+    assert_eq!(code(fake.client.call::<op::AuditVerify>(&Nothing {}).await.unwrap_err()), gone);
+    assert_eq!(code(fake.client.lines::<op::AuditTail>(&AuditTail::default()).await.err().unwrap()), gone);
     fake.end().await;
 }

@@ -3,7 +3,7 @@
 use hub::person::{self, CallId, CallRecord, CallState, WaitingCall};
 use operator::words::{
     Approval, ApprovalDetail, ApprovalState, Call, CallStanding, Decision, DecisionKind, DiffLine, DiffSide, DiffWord,
-    EntryKind, EntryReview, Explained, PinState, Scope, ServerReview, Then, Tier,
+    EntryKind, EntryReview, Explained, PinState, RuleView, Scope, ServerReview, Then, Tier,
 };
 
 /// Characters of the arguments in an overview.
@@ -127,11 +127,7 @@ pub fn explained(it: person::Explained) -> Explained {
         effect: it.effect,
         tier: tier(it.tier),
         tier_why: it.tier_why,
-        then: match it.then {
-            person::Then::Allow => Then::Allow,
-            person::Then::Ask => Then::Ask,
-            person::Then::Deny => Then::Deny,
-        },
+        then: then(it.then),
         rule: it.rule,
         why: it.why,
         reason: it.reason,
@@ -202,6 +198,19 @@ fn entry(it: person::EntryReview) -> EntryReview {
 fn pretty(text: &str) -> String {
     let value = serde_json::from_str::<serde_json::Value>(text);
     value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| text.to_owned())
+}
+
+/// One rule at a glance.
+pub fn rule(it: person::RuleSource, matches: u32) -> RuleView {
+    RuleView { name: it.name, then: then(it.then), when: it.when, reason: it.reason, matches }
+}
+
+fn then(then: person::Then) -> Then {
+    match then {
+        person::Then::Allow => Then::Allow,
+        person::Then::Ask => Then::Ask,
+        person::Then::Deny => Then::Deny,
+    }
 }
 
 fn tier(tier: person::Tier) -> Tier {

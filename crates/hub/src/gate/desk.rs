@@ -6,12 +6,21 @@ use crate::agent::View;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal};
-use crate::person::{Explained, Finding, Pause, Question, WaitingCall};
+use crate::person::{Explained, Finding, Pause, Policy, Question, WaitingCall};
 use bytes::Bytes;
 use contract::Arguments;
-use policy::{CallState, Event, Scope};
+use policy::{CallState, Event, Fallback, Scope};
 use std::rc::Rc;
-use store::CallRecord;
+use store::{CallRecord, Job};
+
+/// The setting by which a pause outlives the hub.
+pub(crate) const PAUSE: &str = "pause";
+
+/// A person has accepted the log as it is.
+pub(crate) fn trust(core: &Rc<Core>) {
+    core.gate.set_distrust(false);
+    decide::judge_again(core);
+}
 
 /// All calls that wait, or are approved and wait for their client; oldest first.
 pub(crate) fn waiting(core: &Core) -> Vec<WaitingCall> {
@@ -60,11 +69,16 @@ pub(crate) async fn settle(core: &Rc<Core>, id: &str, finding: Finding, by: &str
 }
 
 /// Holds all calls that may change something, or lets them go on.
-pub(crate) fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Pause {
+pub(crate) async fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Pause {
     let before = core.gate.pause();
     if pauses != before.since_ms.is_some() {
         let since_ms = pauses.then(now_ms);
         core.gate.set_pause(Pause { since_ms, by });
+        let value = pauses.then(|| serde_json::to_string(&core.gate.pause()).unwrap_or_default());
+        let written = core.ledger.written(Job::Set { key: PAUSE.into(), value });
+        if let Err(cause) = written.await {
+            tracing::error!(%cause, "whether calls are paused could not be written down: a restart forgets it");
+        }
         core.ledger.setting("pause", if pauses { "all calls that may change something are held" } else { "resumed" });
         core.happened(Happening::Paused(core.gate.pause()));
         if !pauses {
@@ -120,5 +134,33 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes)
         depends: standing.always().is_none(),
         unlisted: standing.is_unlisted(),
         remembered: of_tool.map(policy::Grant::scope).max(),
+    }
+}
+
+/// The policy as it is, and what is odd about it.
+pub(crate) fn policy(core: &Core) -> Policy {
+    let settings = core.gate.settings();
+    let catalog = core.catalog(&View::All);
+    let tools: Vec<&Rc<ToolEntry>> = catalog.tools().collect();
+    let profiles: Vec<policy::Profile<'_>> = tools.iter().map(|tool| tool.profile()).collect();
+    let matches = |rule: &policy::RuleSource| {
+        let names = rule.tools.iter().filter_map(|pattern| Some(globset::Glob::new(pattern).ok()?.compile_matcher()));
+        let names: Vec<_> = names.collect();
+        tools.iter().filter(|tool| names.iter().any(|name| name.is_match(&tool.read.exposed))).count()
+    };
+    let rules = settings.policy.rules.iter();
+    Policy {
+        default: match settings.policy.default {
+            Fallback::Auto => "auto",
+            Fallback::Allow => "allow",
+            Fallback::Ask => "ask",
+            Fallback::Deny => "deny",
+        }
+        .to_owned(),
+        version: settings.rulebook.version(),
+        rules: rules.map(|rule| (rule.clone(), u32::try_from(matches(rule)).unwrap_or(u32::MAX))).collect(),
+        findings: settings.rulebook.findings(&profiles),
+        held: core.gate.held().map(|held| held.sentences).unwrap_or_default(),
+        held_hash: core.gate.held().map(|held| held.hash),
     }
 }

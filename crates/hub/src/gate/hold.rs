@@ -3,6 +3,7 @@
 
 use super::case::{Asker, Case};
 use super::{decide, meet, now_ms, road};
+use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -37,7 +38,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         To::Case(case) => case,
         To::Reply(reply) => {
             let asked = meet::digest_of(call.ask.params.get("arguments").as_ref(), &call.tool);
-            let Some(asked) = asked.or(sent) else { return };
+            let asked = asked.or(sent).unwrap_or_else(|| Hash::of(&arguments));
             let case = Case::new(meet::row_of(&call.seat, &call.tool, asked));
             core.gate.index.enter(&case);
             case.attach(Asker {
@@ -91,7 +92,8 @@ pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
 
 /// Whether calls of this tool wait although the rules allow them.
 pub(crate) fn holds(core: &Core, tool: &ToolEntry) -> bool {
-    core.gate.is_paused() && tool.read.effect != Effect::Read || tool.backend.is_in_question()
+    let stands_still = core.gate.is_paused() || core.gate.has_distrust();
+    stands_still && tool.read.effect != Effect::Read || tool.backend.is_in_question()
 }
 
 fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
@@ -102,6 +104,9 @@ fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
         Then::Allow if core.gate.is_paused() => {
             "asks because everything that may change something is paused".to_owned()
         }
+        Then::Allow if core.gate.has_distrust() => {
+            "asks because the audit log is not the one that was written last (callgate audit verify)".to_owned()
+        }
         Then::Allow => "asks because what its server says of itself is not what was approved".to_owned(),
         Then::Ask if core.gate.is_paused() => format!("{}; everything of the kind is paused", judgement.sentence()),
         Then::Ask | Then::Deny => judgement.sentence(),
@@ -110,16 +115,15 @@ fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
 
 /// What a new grant, or the end of a pause, lets through is approved by it.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
-    let (Some((seat, ticket, ask, tool, received)), Some(arguments)) = (case.first(), case.arguments()) else { return };
-    if holds(core, &tool) {
+    let (Some(call), Some(arguments)) = (case.first(), case.arguments()) else { return };
+    if holds(core, &call.tool) {
         return;
     }
-    let judgement = core.gate.judge(&seat.identity.name, &tool, &arguments);
-    let call = Pending { seat, ticket, ask, tool, received, arguments: None, to: To::Case(Rc::clone(case)) };
+    let judgement = core.gate.judge(&call.seat.identity.name, &call.tool, &arguments);
     let request = road::request(&call, &arguments);
     let by = match judgement.then() {
         Then::Allow => "the rules of now",
-        Then::Ask if road::by_grant(core, request, &judgement).is_ok() => "an approval that is remembered",
+        Then::Ask if road::by_grant(core, request, &judgement).is_some() => "an approval that is remembered",
         Then::Ask | Then::Deny => return,
     };
     case.is_deciding.set(true);
@@ -148,6 +152,11 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
 
 /// Whether no more may wait (rules.md 23).
 fn is_full(core: &Core, client: &str) -> bool {
+    let long_ago = now_ms().saturating_sub(store::REFUSALS_KEPT_MS);
+    let is_over = |case: &Case| matches!(case.state(), CallState::Denied | CallState::Expired);
+    for case in core.gate.index.all().iter().filter(|case| is_over(case) && case.row().decided_ms < long_ago) {
+        core.gate.index.leave(case);
+    }
     let waiting: Vec<_> = core.gate.index.all().into_iter().filter(|case| case.state() == CallState::Waiting).collect();
     waiting.len() >= MOST || waiting.iter().filter(|case| case.row().client == client).count() >= MOST_OF_CLIENT
 }
@@ -156,10 +165,12 @@ fn write(core: &Rc<Core>, case: &Rc<Case>) {
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     let row = case.row().clone();
     let note = core.ledger.case_note(&row, Kind::Asked, Outcome::Pending);
+    abort::at(Point::Asking, &row.tool);
     let written = core.ledger.put_call(row, Some(note));
     task::spawn("write down a waiting call", async move {
         if written.await.is_ok() {
             case.is_written.set(true);
+            abort::at(Point::Asked, &case.row().tool);
             core.queue_changed();
             watch(&core, &case).await;
             return;

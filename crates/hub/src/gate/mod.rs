@@ -17,6 +17,7 @@ pub(crate) mod road;
 pub(crate) mod settle;
 
 use crate::catalog::{Hides, ToolEntry};
+use crate::config::{Accepted, PolicyConfig};
 use crate::person::{Decided, Pause};
 use case::Case;
 use contract::Hash;
@@ -24,7 +25,7 @@ use index::Index;
 use lost::LostResults;
 use pages::Pages;
 use pins::Pins;
-use policy::{CallState, Effect, Facts, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
+use policy::{CallState, Effect, Facts, Fallback, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -39,6 +40,8 @@ const MOST_DECISIONS: usize = 1_000;
 pub struct Settings {
     /// The rules.
     pub rulebook: Rulebook,
+    /// The same as the config has them.
+    pub policy: PolicyConfig,
     /// How long a request is held open for a person.
     pub hold: Duration,
     /// The same where its client gave a progress token.
@@ -53,6 +56,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             rulebook: Rulebook::allow_all(),
+            policy: PolicyConfig { default: Fallback::Allow, ..PolicyConfig::default() },
             hold: Duration::from_secs(45),
             hold_with_progress: Duration::from_secs(45),
             expire: Duration::from_secs(15 * 60),
@@ -69,6 +73,16 @@ impl Settings {
     }
 }
 
+/// A config that would let more through than a person accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    /// How, each in a sentence.
+    pub sentences: Vec<String>,
+    /// Names exactly this.
+    pub hash: Hash,
+    pub wanted: Accepted,
+}
+
 /// The live state of the gate.
 pub(crate) struct Gate {
     pub(crate) index: Index,
@@ -81,6 +95,8 @@ pub(crate) struct Gate {
     pub(crate) pages: Pages,
     pub(crate) pins: Pins,
     pause: RefCell<Pause>,
+    held: RefCell<Option<Held>>,
+    distrust: Cell<bool>,
     free: Judgement,
     /// The latest decisions, for whoever comes later.
     decisions: RefCell<VecDeque<Decided>>,
@@ -102,6 +118,8 @@ impl Default for Gate {
             pages: Pages::default(),
             pins: Pins::default(),
             pause: RefCell::default(),
+            held: RefCell::default(),
+            distrust: Cell::new(false),
             free: free(),
             decisions: RefCell::default(),
             history: RefCell::default(),
@@ -122,6 +140,29 @@ impl Gate {
     }
     pub(crate) fn age(&self) -> u64 {
         self.age.get()
+    }
+    /// An approval that is remembered, in place of an earlier one for the same.
+    pub(crate) fn remember_grant(&self, grant: Option<Grant>) {
+        let Some(grant) = grant else { return };
+        let mut grants = self.grants.borrow_mut();
+        grants.retain(|old| {
+            (&old.client, &old.server, &old.tool, &old.session)
+                != (&grant.client, &grant.server, &grant.tool, &grant.session)
+        });
+        grants.push(grant);
+    }
+    /// The log is not the one that was anchored last: nothing that may change something runs without a person's word.
+    pub(crate) fn set_distrust(&self, distrust: bool) {
+        self.distrust.set(distrust);
+    }
+    pub(crate) fn has_distrust(&self) -> bool {
+        self.distrust.get()
+    }
+    pub(crate) fn set_held(&self, held: Option<Held>) {
+        *self.held.borrow_mut() = held;
+    }
+    pub(crate) fn held(&self) -> Option<Held> {
+        self.held.borrow().clone()
     }
     pub(crate) fn set_pause(&self, pause: Pause) {
         *self.pause.borrow_mut() = pause;

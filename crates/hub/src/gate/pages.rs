@@ -51,7 +51,8 @@ impl Pages {
             ),
             None => format!("{LEAD} The result was too large in its own form; this is its whole text."),
         };
-        let blocks = [note.as_str(), first].map(|text| format!("{{\"type\":\"text\",\"text\":{}}}", object::quote(text)));
+        let blocks =
+            [note.as_str(), first].map(|text| format!("{{\"type\":\"text\",\"text\":{}}}", object::quote(text)));
         let body = format!("{{\"content\":[{}],\"isError\":{failed}}}", blocks.join(","));
         let mut all = self.0.borrow_mut();
         all.push_back(long);
@@ -153,11 +154,14 @@ mod tests {
         let (whole, pieces) = walk(result, 8192);
         assert_eq!(whole, text);
         assert!(pieces > 3);
-        let mixed = serde_json::json!({ "content": [{ "type": "image", "data": "A".repeat(9000), "mimeType": "image/png" }] });
+        let mixed =
+            serde_json::json!({ "content": [{ "type": "image", "data": "A".repeat(9000), "mimeType": "image/png" }] });
         let (whole, _) = walk(mixed.to_string(), 8192);
         assert_eq!(whole, mixed.to_string());
         let pages = Pages::default();
-        for uri in ["callgate://result/c-7?offset=0", "callgate://result/c-7", "callgate://result/x?offset=0", "file:///x"] {
+        for uri in
+            ["callgate://result/c-7?offset=0", "callgate://result/c-7", "callgate://result/x?offset=0", "file:///x"]
+        {
             assert_eq!(pages.read(uri, "cursor"), None, "{uri}");
         }
     }
