@@ -116,7 +116,13 @@ impl Home {
 
     /// Starts a hub and waits until it is ready.
     pub fn serve(&self) -> Hub {
+        self.serve_with(&[])
+    }
+
+    /// The same with these variables.
+    pub fn serve_with(&self, variables: &[(&str, &str)]) -> Hub {
         let mut command = self.command(&["serve", "--json"]);
+        command.envs(variables.iter().copied());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Guarded::spawn(command);
         let ready = process.line("a ready line of the hub");

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a story that cannot go on ends")]
 
+#[cfg(all(unix, feature = "abort-points"))]
+mod abort;
 #[cfg(unix)]
 mod attach;
 #[cfg(unix)]

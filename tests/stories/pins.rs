@@ -221,3 +221,48 @@ fn a_result_over_the_bound_is_read_piece_by_piece_by_its_own_client() {
     }
     assert_eq!(whole, long);
 }
+
+#[test]
+fn another_launch_of_a_known_server_waits_for_a_person() {
+    let server = Changing::new(&json!({ "tools": [look("Looks.", json!({}))] }));
+    let mut hub = server.home.serve();
+    let mut client = server.host();
+    client.await_tool("c__look");
+    assert_eq!(outcome(&client.call("c__look", json!({ "what": "a" }))), "ran");
+    let text = std::fs::read_to_string(server.home.path("callgate.jsonc")).unwrap();
+    let mut config: Value = serde_json::from_str(&text).unwrap();
+    config["mcpServers"]["c"]["env"]["EXTRA"] = json!("1");
+    server.home.configure(&config);
+    eventually("a card", || (server.diff()["servers"][0]["entries"][0]["kind"] == "launch").then_some(()));
+    assert_eq!(outcome(&client.call("c__look", json!({ "what": "b" }))), "ran", "it goes on as it was");
+    hub.kill();
+    let _hub = server.home.serve();
+    assert_eq!(outcome(&client.call("c__look", json!({ "what": "c" }))), "server_unavailable");
+    let diff = server.diff();
+    let hash = diff["servers"][0]["hash"].as_str().unwrap();
+    server.home.json(&["catalog", "approve", "c", "--hash", hash]);
+    client.await_tool("c__look");
+    assert_eq!(outcome(&client.call("c__look", json!({ "what": "d" }))), "ran");
+    assert_eq!(server.lines().len(), 3);
+}
+
+#[test]
+fn a_config_that_loosens_the_policy_waits_for_a_person() {
+    let server = Changing::new(&json!({ "tools": [{ "name": "order", "inputSchema": { "type": "object" } }] }));
+    let _hub = server.home.serve();
+    let mut client = server.host();
+    client.await_tool("c__order");
+    assert_eq!(outcome(&client.call("c__order", json!({}))), "pending");
+    let text = std::fs::read_to_string(server.home.path("callgate.jsonc")).unwrap();
+    let mut config: Value = serde_json::from_str(&text).unwrap();
+    config["policy"]["default"] = json!("allow");
+    server.home.configure(&config);
+    let held = || server.home.json(&["policy", "check"])["held"].as_array().unwrap().clone();
+    let sentences = eventually("a card", || Some(held()).filter(|held| !held.is_empty()));
+    assert_eq!(outcome(&client.call("c__order", json!({}))), "pending", "not applied");
+    let last = sentences.last().unwrap().as_str().unwrap();
+    let hash = last.rsplit(' ').next().unwrap();
+    server.home.json(&["catalog", "approve", "@policy", "--hash", hash]);
+    assert_eq!(held(), Vec::<Value>::new());
+    assert_eq!(outcome(&client.call("c__order", json!({ "x": 1 }))), "ran");
+}

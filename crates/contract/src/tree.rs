@@ -146,7 +146,11 @@ fn utf8(raw: &[u8]) -> Result<&str, TextFault> {
 /// Appends one step to a JSON pointer (RFC 6901).
 pub(crate) fn push_segment(pointer: &mut String, key: &str) {
     pointer.push('/');
-    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+    if key.contains(['~', '/']) {
+        pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+    } else {
+        pointer.push_str(key);
+    }
 }
 
 impl<'t> Value<'t> {

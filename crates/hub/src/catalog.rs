@@ -46,8 +46,8 @@ pub struct ToolEntry {
     approved: OnceCell<Option<Result<Arc<Compiled>, String>>>,
     /// How the rules see it, with their age.
     standing: RefCell<Option<(u64, Rc<Standing>)>>,
-    /// Rows of the audit that say the same of why it was let through.
-    verdict: RefCell<Option<(String, Subject)>>,
+    /// What was said of its last call, as rows of the audit say it.
+    verdict: RefCell<Option<(Judgement, Subject)>>,
 }
 
 impl ToolEntry {
@@ -141,13 +141,16 @@ impl ToolEntry {
     }
     /// What its audit rows say of why it was let through.
     pub(crate) fn verdict(&self, audit: &Audit, judgement: &Judgement) -> Subject {
-        let sentence = judgement.sentence();
-        if let Some((_, subject)) = self.verdict.borrow().as_ref().filter(|(said, _)| *said == sentence) {
+        if let Some((_, subject)) = self.verdict.borrow().as_ref().filter(|(said, _)| said == judgement) {
             return subject.clone();
         }
-        let subject = audit.detail(judgement.rule().map(|rule| &**rule), &sentence);
-        *self.verdict.borrow_mut() = Some((sentence, subject.clone()));
+        let subject = audit.detail(judgement.rule().map(|rule| &**rule), &judgement.sentence());
+        *self.verdict.borrow_mut() = Some((judgement.clone(), subject.clone()));
         subject
+    }
+    /// Whether hosts may neither see nor call it before a person has looked at it.
+    pub(crate) fn is_withheld(&self) -> bool {
+        self.review.borrow().is_withheld()
     }
     /// What refusals of it may carry.
     pub(crate) fn output(&self) -> Output {
@@ -287,7 +290,7 @@ impl Catalog {
     fn add_tool(&mut self, tool: &Rc<ToolEntry>, list: &mut Vec<Bytes>) {
         let [exposed, own] = tool.names.clone();
         // What is withheld is called by nobody who has not seen it before, and is told then why it is.
-        if !tool.review.borrow().is_withheld() {
+        if !tool.is_withheld() {
             list.push(if self.own_names { tool.read.in_own.clone() } else { tool.read.in_all.clone() });
         }
         if self.own_names {

@@ -1,6 +1,7 @@
 //! The product without a face: config, servers, catalog, routing, the road of a call, events.
 //! No sockets, no SQL, no spawning.
 
+pub mod abort;
 pub mod agent;
 mod ask;
 pub mod backend;

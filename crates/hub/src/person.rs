@@ -237,4 +237,8 @@ pub struct Policy {
     pub rules: Vec<(RuleSource, u32)>,
     /// What never counts, or counts by accident.
     pub findings: Vec<RuleFinding>,
+    /// How the config would loosen what was accepted; it waits for a person.
+    pub held: Vec<String>,
+    /// Hash that lets it.
+    pub held_hash: Option<Hash>,
 }

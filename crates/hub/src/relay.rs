@@ -4,18 +4,22 @@
 use crate::agent::{Identity, Notice, Notices, View};
 use crate::backend::{Backend, Rules, Watch};
 use crate::catalog::ToolEntry;
-use crate::config::{self, Config, ServerConfig};
+use crate::config::{self, Accepted, Config, PolicyConfig, ServerConfig};
 use crate::core::Core;
-use crate::gate::{self, Settings, desk};
+use crate::gate::pins::Launch;
+use crate::gate::{self, Held, Settings, desk};
 use crate::operate::{CallView, Event, Operation, Refusal, ReloadView, ServerAction, ServerView, Status};
+use crate::person::Approved;
 use crate::prepared::{self, Prepared};
 use crate::record::{Audit, recall};
 use crate::views;
 use bytes::Bytes;
+use contract::Hash;
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, Version, object};
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use policy::{CallState, Rulebook};
+use policy::{CallState, Fallback, Rulebook};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,6 +29,10 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 use upstream::{Parts, Server, Spec, State, Stopping, Watcher, task};
 
+/// The setting that keeps what was accepted.
+const ACCEPTED: &str = "accepted";
+/// What is approved to let the config loosen the policy. No server can have this name in the aggregate.
+const POLICY: &str = "@policy";
 /// How long a person's start or restart waits for its outcome.
 const ACTION: Duration = Duration::from_secs(60);
 /// How long the reading of remembered lists may hold up the word that all is open.
@@ -57,6 +65,8 @@ pub struct Relay {
     kept: RefCell<Kept>,
     config_file: PathBuf,
     config: RefCell<Config>,
+    /// What a person, or the first load, has accepted.
+    accepted: RefCell<Option<Accepted>>,
     problems: RefCell<Vec<String>>,
     http: Result<String, Option<String>>,
     started: SystemTime,
@@ -72,6 +82,7 @@ impl Relay {
             kept: RefCell::new(boot.kept),
             config_file: boot.config_file,
             config: RefCell::default(),
+            accepted: RefCell::default(),
             problems: RefCell::default(),
             http: boot.http,
             started: SystemTime::now(),
@@ -82,6 +93,12 @@ impl Relay {
             relay.core.gate.pins.take_over(std::mem::take(&mut kept.pins), relay.core.ledger.vault());
             (std::mem::take(&mut kept.calls), std::mem::take(&mut kept.grants))
         };
+        let accepted = {
+            let kept = relay.kept.borrow();
+            kept.settings.iter().find(|(key, _)| key == ACCEPTED).map(|(_, text)| text.clone())
+        };
+        // What cannot be read was never accepted: then the strictest holds until a person has said something.
+        *relay.accepted.borrow_mut() = accepted.map(|text| Accepted::parse(&text).unwrap_or_else(strictest));
         relay.apply(boot.prepared);
         gate::kept::take_over(&relay.core, calls, grants);
         relay
@@ -111,12 +128,62 @@ impl Relay {
         }
     }
 
+    /// What of a config a person has accepted, in place of what would let more through.
+    fn accepted(&self, new: &mut config::Config, rulebook: Rulebook) -> Rulebook {
+        let wanted = Accepted::of(new);
+        let Some(accepted) = self.accepted.borrow().clone() else {
+            self.accept(&wanted);
+            return rulebook;
+        };
+        let known = |server: &str| self.core.gate.pins.knows(server);
+        let loosened = accepted.loosened_by(&wanted, known);
+        if loosened.is_empty() {
+            if accepted != wanted {
+                self.accept(&wanted);
+            }
+            self.core.gate.set_held(None);
+            return rulebook;
+        }
+        for sentence in &loosened {
+            tracing::warn!(%sentence, "the config loosens what a person accepted, which a person has to say");
+        }
+        accepted.put_into(new);
+        self.core.gate.set_held(Some(Held { sentences: loosened, hash: wanted.hash(), wanted }));
+        accepted.rulebook().unwrap_or(rulebook)
+    }
+
+    fn accept(&self, wanted: &Accepted) {
+        *self.accepted.borrow_mut() = Some(wanted.clone());
+        self.core.ledger.job(store::Job::Set { key: ACCEPTED.into(), value: Some(wanted.text()) });
+    }
+
+    /// A person accepts what the config wants, exactly as it was shown.
+    async fn accept_policy(self: &Rc<Self>, hash: Hash, by: &str) -> Result<Approved, Refusal> {
+        let held = self.core.gate.held();
+        let Some(held) = held else {
+            return Err(Refusal::new("nothing_waits", "the config loosens nothing that waits for a person"));
+        };
+        if held.hash != hash {
+            let refusal = Refusal::new("hash_changed", "what waits is not what was shown: it has another hash");
+            return Err(refusal.then("callgate policy check"));
+        }
+        let set = store::Job::Set { key: ACCEPTED.into(), value: Some(held.wanted.text()) };
+        let written = self.core.ledger.written(set).await;
+        written.map_err(|cause| Refusal::new("audit_unavailable", format!("it could not be written down: {cause}")))?;
+        *self.accepted.borrow_mut() = Some(held.wanted);
+        self.core.ledger.setting("policy", &format!("loosened by {by}: {}", held.sentences.join("; ")));
+        self.reload().await;
+        Ok(Approved { server: POLICY.into(), entries: held.sentences, left: 0 })
+    }
+
     /// Takes over a config: servers whose entry is unchanged are not touched.
     fn apply(&self, prepared: Prepared) -> ReloadView {
-        let Prepared { config: new, mut specs, rulebook, .. } = prepared;
+        let Prepared { config: mut new, mut specs, rulebook, .. } = prepared;
+        let rulebook = self.accepted(&mut new, rulebook);
         self.core.gate.set(settings(&new, rulebook));
+        let released = self.hold_launches(&mut new, &mut specs);
         let changes = config::diff(&self.config.borrow(), &new);
-        let touched: Vec<String> = [changes.relaunched, changes.adjusted].concat();
+        let touched: Vec<String> = [changes.relaunched, changes.adjusted, released].concat();
         let (gone, kept): (Vec<_>, Vec<_>) = self.core.backends().into_iter().partition(|backend| {
             let key = backend.key().to_string();
             changes.removed.contains(&key) || touched.contains(&key)
@@ -142,6 +209,40 @@ impl Relay {
         *self.config.borrow_mut() = new;
         self.core.arrange(backends, profiles);
         ReloadView { added: changes.added, removed: changes.removed, changed: touched, problems: Vec::new() }
+    }
+
+    /// A server that is to be launched in another way than was approved goes on as it is, or does not start.
+    /// Tells which were held and are not any more.
+    fn hold_launches(
+        &self,
+        new: &mut config::Config,
+        specs: &mut BTreeMap<String, Result<Spec, String>>,
+    ) -> Vec<String> {
+        let mut released = Vec::new();
+        let running = self.config.borrow();
+        for (key, entry) in &mut new.servers {
+            let hash = config::launch_hash(entry);
+            let words = [prepared::launch_words(entry), prepared::env_names(entry)].concat();
+            let was_held = self.core.gate.pins.held.borrow().contains_key(key);
+            match self.core.gate.pins.launch(key, hash, &words) {
+                Launch::Approved if was_held => released.push(key.clone()),
+                Launch::Approved => {}
+                Launch::First if entry.disabled => {}
+                Launch::First => gate::review::launched(&self.core, key, hash, &words),
+                Launch::Held => {
+                    tracing::warn!(server = %key, "its launch command is not the one that was approved");
+                    match running.servers.get(key) {
+                        Some(before) => entry.clone_from(before),
+                        None => {
+                            let why =
+                                "its launch command is not the one that was approved; see `callgate catalog diff`";
+                            specs.insert(key.clone(), Err(why.to_owned()));
+                        }
+                    }
+                }
+            }
+        }
+        released
     }
 
     fn build(&self, key: &str, entry: &ServerConfig, spec: Option<Result<Spec, String>>) -> Rc<Backend> {
@@ -259,9 +360,17 @@ impl Relay {
                 drop(tell.send(gate::review::diff(&self.core, server.as_deref())));
             }
             Operation::ApproveDefinition(target, hash, by, tell) => {
-                let core = Rc::clone(&self.core);
+                let me = Rc::clone(self);
                 task::spawn("person approves definitions", async move {
-                    drop(tell.send(gate::review::approve(&core, &target, hash, &by).await));
+                    let approved = match target == POLICY {
+                        true => me.accept_policy(hash, &by).await,
+                        false => gate::review::approve(&me.core, &target, hash, &by).await,
+                    };
+                    if approved.is_ok() && me.core.gate.pins.held.borrow().contains_key(&target) {
+                        // What was held is launched now.
+                        me.reload().await;
+                    }
+                    drop(tell.send(approved));
                 });
             }
             Operation::Policy(tell) => drop(tell.send(desk::policy(&self.core))),
@@ -348,6 +457,11 @@ impl Relay {
             backend.clear();
         }
     }
+}
+
+/// What holds where nobody knows what was accepted.
+fn strictest() -> Accepted {
+    Accepted { policy: PolicyConfig { default: Fallback::Ask, ..PolicyConfig::default() }, ..Accepted::default() }
 }
 
 /// How calls are judged and how long they wait.

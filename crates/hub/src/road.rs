@@ -1,6 +1,7 @@
 //! The road of one call: received → resolved → checked → permitted → lane → sent → finished. Plain functions on the
 //! relay thread; nothing is sent without a permit, nothing that may change something before its intent is durable.
 
+use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::To;
 use crate::backend::Backend;
@@ -148,6 +149,7 @@ impl Run {
                 "the audit log cannot be written, so nothing that may change something is run",
             );
         }
+        self.passes(Point::Declared);
         let Some(lane) = &self.lane else { return self.send() };
         self.phase.set(Phase::Lane);
         let entered = self.backend.lanes.borrow_mut().enter(lane, || Rc::clone(self));
@@ -200,15 +202,21 @@ impl Run {
     }
 
     fn send_now(self: &Rc<Self>) {
+        self.passes(Point::Sending);
         let (Some(permit), Some(server)) = (self.permit.borrow_mut().take(), self.backend.server()) else {
             let problem = self.backend.problem().unwrap_or("the server cannot be run");
             return self.finish(Err(Failure::Unavailable(problem.to_owned())));
         };
         let wants_progress = self.wants_progress || self.case.is_some();
         let call = server.send(permit, Rc::clone(&self.origin), wants_progress, Box::new(OnRoad(Rc::clone(self))));
+        self.passes(Point::Sent);
         if self.phase.get() == Phase::Server {
             *self.call.borrow_mut() = Some(call);
         }
+    }
+
+    fn passes(&self, point: Point) {
+        abort::at(point, self.tool.as_ref().map_or("", |tool| &tool.read.tool.name));
     }
 
     /// The client has lost interest: the place is free at once. What it had started and may change something is still
@@ -304,6 +312,7 @@ impl Run {
             return;
         }
         self.call.borrow_mut().take();
+        self.passes(Point::Answered);
         let (Ok(answer), Some(tool)) = (&end, &self.tool) else { return self.end(end) };
         let look = Look::of(tool, self.case.as_ref().and_then(|case| case.row().edited.clone()));
         if !look.is_long(answer)
@@ -378,10 +387,12 @@ impl Run {
         if let Some(case) = &self.case {
             settle::settled(&self.core, case, &answer, record::outcome(ending, true));
         }
+        self.passes(Point::Settled);
         let reply = self.reply.borrow_mut().take();
         if let Some(reply) = reply {
             reply.done(answer);
         }
+        self.passes(Point::Told);
         if let (true, Some(seat)) = (self.effect != Effect::Read, self.seat.upgrade()) {
             self.core.gate.lost.seen(&seat.identity.session, self.backend.key());
         }
@@ -469,7 +480,9 @@ struct OnRoad(Rc<Run>);
 
 impl Waiter for OnRoad {
     fn sending(&mut self) -> bool {
-        self.0.core.ledger.sending(&mut self.0.record.borrow_mut())
+        let may = self.0.core.ledger.sending(&mut self.0.record.borrow_mut());
+        self.0.passes(Point::Marked);
+        may
     }
     fn progress(&mut self, progress: &Progress) {
         if let Some(reply) = &mut *self.0.reply.borrow_mut() {

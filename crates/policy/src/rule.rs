@@ -40,7 +40,7 @@ pub enum Fallback {
 }
 
 /// One rule as the config has it. Without any patterns it is for everything that a server can be asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleSource {
     /// Its name, shown wherever it decides; no two rules share one.
     pub name: String,

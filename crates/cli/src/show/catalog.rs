@@ -47,8 +47,11 @@ fn server(review: &ServerReview, length: Length, screen: &Screen, out: &mut Stri
         let text = format!("  {} as approved", many(review.unchanged as usize, "definition"));
         out.push_str(&format!("{}\n", screen.paint(Ink::Faint, &text)));
     }
+    // What speaks against a definition is read first, whatever the order in which they came.
+    let mut entries: Vec<&EntryReview> = review.entries.iter().collect();
+    entries.sort_by_key(|entry| (entry.flags.is_empty(), entry.raised.is_empty(), entry.state == PinState::New));
     // The command stands below all that it approves: whoever copies it has gone past the rest.
-    for entry in &review.entries {
+    for entry in entries {
         self::entry(&review.server, entry, length, screen, out);
     }
     if review.entries.iter().any(|entry| in_short(entry, length)) {

@@ -1,21 +1,18 @@
 //! Linux and macOS: modes, sessions, signals.
 
-use rustix::event::{PollFd, PollFlags, poll};
+mod hidden;
+
+pub use hidden::read_hidden;
+
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, kill_process, test_kill_process};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
-
-/// Longest hidden line, in bytes.
-const LONGEST_LINE: usize = 1024;
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// Everything that this process makes is its user's alone from now on.
 pub fn keep_private() {
@@ -67,89 +64,39 @@ pub fn columns() -> usize {
     rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_col))
 }
 
-/// A line typed at the terminal that does not show. Fails where there is none; `Interrupted` where it was taken back
-/// or the process is to end.
-pub fn read_hidden(prompt: &str) -> io::Result<String> {
-    let mut tty = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-    let quiet = Quiet::new(tty.try_clone()?)?;
-    let ended = Arc::new(AtomicBool::new(false));
-    let ends = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT];
-    let handlers = ends.map(|signal| signal_hook::flag::register(signal, Arc::clone(&ended)));
-    tty.write_all(prompt.as_bytes())?;
-    let typed = typed(&tty, &ended);
-    let _ = tty.write_all(b"\r\n");
-    for handler in handlers.into_iter().flatten() {
-        signal_hook::low_level::unregister(handler);
-    }
-    drop(quiet);
-    typed
+/// What tells a program with a screen to leave: a signal to end, a terminal that goes, or a key of the terminal.
+pub struct Ends {
+    told: [Signals; 2],
+    keys: [Signals; 2],
 }
 
-/// No echo, no line editing, no keys that end the process while the terminal is quiet; as before when dropped.
-struct Quiet(File, Termios);
-
-impl Quiet {
-    fn new(tty: File) -> io::Result<Quiet> {
-        let before = tcgetattr(&tty)?;
-        let mut quiet = before.clone();
-        quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG);
-        tcsetattr(&tty, OptionalActions::Flush, &quiet)?;
-        Ok(Quiet(tty, before))
+impl Ends {
+    /// Listens from now on. The signals do nothing else any more.
+    pub fn listen() -> io::Result<Ends> {
+        Ok(Ends { told: [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?], keys: Ends::keys()? })
     }
-}
 
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        // A terminal that is gone has nothing to be put back.
-        let _ = tcsetattr(&self.0, OptionalActions::Flush, &self.1);
+    fn keys() -> io::Result<[Signals; 2]> {
+        Ok([signal(SignalKind::interrupt())?, signal(SignalKind::quit())?])
     }
-}
 
-fn typed(mut tty: &File, ended: &AtomicBool) -> io::Result<String> {
-    let mut line = Vec::new();
-    loop {
-        match poll(&mut [PollFd::new(tty, PollFlags::IN)], None) {
-            Ok(_) => {}
-            Err(Errno::INTR) if !ended.load(Ordering::Relaxed) => continue,
-            Err(cause) => return Err(cause.into()),
-        }
-        let mut byte = [0];
-        if tty.read(&mut byte)? == 0 {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        match byte[0] {
-            b'\r' | b'\n' => return String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into()),
-            // Ctrl-C, Ctrl-D, Ctrl-Z
-            3 | 4 | 26 => return Err(io::ErrorKind::Interrupted.into()),
-            // Backspace: the whole of a character that takes several bytes.
-            8 | 127 => while line.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {},
-            // Ctrl-U
-            21 => line.clear(),
-            _ if line.len() >= LONGEST_LINE => {}
-            byte => line.push(byte),
+    /// Returns when one of them comes.
+    pub async fn come(&mut self) {
+        let ([term, hup], [int, quit]) = (&mut self.told, &mut self.keys);
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = hup.recv() => {}
+            _ = int.recv() => {}
+            _ = quit.recv() => {}
         }
     }
-}
 
-/// Returns when the system or a person tells this process to end, or its terminal goes.
-pub async fn told_to_leave() {
-    let end = |kind| signal(kind);
-    let handlers = || {
-        Ok::<_, io::Error>((
-            end(SignalKind::terminate())?,
-            end(SignalKind::interrupt())?,
-            end(SignalKind::hangup())?,
-            end(SignalKind::quit())?,
-        ))
-    };
-    let Ok((mut term, mut int, mut hup, mut quit)) = handlers() else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-        _ = hup.recv() => {}
-        _ = quit.recv() => {}
+    /// Forgets the keys that came so far: they were typed at another program that had the terminal.
+    pub async fn forget_keys(&mut self) -> io::Result<()> {
+        // The runtime hands on what came while it did not run.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        self.keys = Ends::keys()?;
+        Ok(())
     }
 }
 

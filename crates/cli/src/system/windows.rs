@@ -72,9 +72,22 @@ pub fn columns() -> usize {
     0
 }
 
-/// Returns when the system or a person tells this process to end, or its console goes.
-pub async fn told_to_leave() {
-    told_to_stop().await;
+/// What tells a program with a screen to leave.
+pub struct Ends;
+
+impl Ends {
+    /// Listens from now on.
+    pub fn listen() -> io::Result<Ends> {
+        Ok(Ends)
+    }
+    /// Returns when the system or a person tells this process to end, or its console goes.
+    pub async fn come(&mut self) {
+        told_to_stop().await;
+    }
+    /// Keys of the console come as keys.
+    pub async fn forget_keys(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// There are no jobs here: nothing happens.

@@ -79,14 +79,14 @@ impl Shell {
         let mut keyboard = Keyboard::open();
         let mut ear = Ear::new(client.clone());
         let mut answers: FuturesUnordered<Answer> = FuturesUnordered::new();
-        let mut told = std::pin::pin!(system::told_to_leave());
+        let mut ends = system::Ends::listen().map_err(|cause| Fault::io("no signals", cause))?;
         loop {
             let now = self.now();
             self.surface
                 .draw(|frame| draw::draw(frame, &Pen { state: &state, now, screen: &self.screen }))
                 .map_err(broken)?;
             let input = tokio::select! {
-                () = &mut told => return Ok(Exit::Done),
+                () = ends.come() => return Ok(Exit::Done),
                 input = keyboard.next() => match input {
                     Ok(Some(input)) => input,
                     Ok(None) => continue,
@@ -114,6 +114,8 @@ impl Shell {
                             drop(keyboard);
                             let nest = &self.nest;
                             let edited = self.surface.away(|| editor::edit(nest, &id, &text)).map_err(broken)?;
+                            // A Ctrl-C that was meant for the editor reached this process, too.
+                            ends.forget_keys().await.map_err(|cause| Fault::io("no signals", cause))?;
                             keyboard = Keyboard::open();
                             inputs.push(Input::Edited(id, edited));
                             inputs.push(self.resized()?);

@@ -95,11 +95,14 @@ fn designation(body: &str) -> usize {
 
 /// Everything up to BEL or the string terminator, both included; nothing where none comes.
 fn command_string(body: &str) -> usize {
-    let end = body.find(['\u{7}', '\u{1B}', '\u{9C}']).filter(|at| *at <= MAX_STRING);
+    // Another introducer ends it as well, so that many of them are not each looked at to the end.
+    let ends = |c: char| matches!(c, '\u{7}' | '\u{1B}' | '\u{90}' | '\u{98}' | '\u{9B}'..='\u{9F}');
+    let end = body.find(ends).filter(|at| *at <= MAX_STRING);
     let Some(end) = end else { return 0 };
     match &body[end..] {
         rest if rest.starts_with('\u{1B}') && !rest.starts_with("\u{1B}\\") => 0,
         rest if rest.starts_with('\u{7}') => end + 1,
-        _ => end + 2,
+        rest if rest.starts_with(['\u{1B}', '\u{9C}']) => end + 2,
+        _ => 0,
     }
 }

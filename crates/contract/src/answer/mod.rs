@@ -16,6 +16,7 @@ pub use output::{Costly, Inner, OutputCheck, check_output, inner};
 use crate::tree::TextFault;
 use quick::Quick;
 use secrets::Secrets;
+use std::borrow::Cow;
 
 /// What begins every sentence that the hub puts into a server's result. No server's text keeps it (T12).
 pub const LEAD: &str = "[callgate]";
@@ -84,6 +85,29 @@ impl Cleaner {
         let secrets = Secrets::new(secrets);
         let quick = Quick::new(&secrets);
         Cleaner { secrets, quick }
+    }
+
+    /// A plain text, such as a line of a server's log, without known secrets.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let found = self.secrets.find(text);
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut done = 0;
+        for part in found {
+            out.push_str(&text[done..part.start]);
+            out.push_str(secrets::REMOVED);
+            done = part.end;
+        }
+        out.push_str(&text[done..]);
+        Cow::Owned(out)
+    }
+
+    /// Whether something in a body may have to be changed, so that cleaning it means reading it: some milliseconds for a
+    /// megabyte, which need not be spent on the relay thread.
+    pub fn is_suspect(&self, body: &[u8]) -> bool {
+        self.quick.is_suspect(body)
     }
 
     /// Cleans the result, error or params object of one message. Where nothing is suspect that costs one look at its

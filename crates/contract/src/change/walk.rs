@@ -2,6 +2,7 @@
 //! some approved version had at the same place is no difference, nor is another order of what has none.
 
 use crate::canonical::{self, Numbers};
+use crate::hash::Hash;
 use crate::tree::{Kind, Tree, Value, push_segment};
 use rustc_hash::FxHashMap;
 
@@ -107,90 +108,102 @@ impl Step {
 
 /// All places at which `now` differs from the newest of the approved versions.
 pub(super) fn parts<'t>(approved: &'t [Tree<'t>], now: &'t Tree<'t>) -> Vec<Part<'t>> {
-    let mut walk = Walk { approved, parts: Vec::new(), path: String::new(), steps: Vec::new() };
-    walk.differ(approved.last().map(Tree::root), Some(now.root()), Field::Other);
+    let side = |tree: &'t Tree<'t>| Side { digests: Digests::of(tree), value: Some(tree.root()) };
+    let then: Vec<Side<'t>> = approved.iter().map(side).collect();
+    let now = side(now);
+    let mut walk = Walk {
+        digests: then.iter().map(|side| &side.digests).collect(),
+        now: &now.digests,
+        is_resource: approved.last().is_some_and(|version| version.root().get("uri").is_some()),
+        parts: Vec::new(),
+        path: String::new(),
+        steps: Vec::new(),
+    };
+    let then: Vec<Place<'t>> = then.iter().map(|side| Place { value: side.value, was_above: false }).collect();
+    walk.differ(&then, now.value, Field::Other);
     walk.parts
 }
 
-struct Walk<'t> {
-    approved: &'t [Tree<'t>],
+struct Side<'t> {
+    digests: Digests,
+    value: Option<Value<'t>>,
+}
+
+/// What an approved version has at a place.
+#[derive(Clone, Copy)]
+struct Place<'t> {
+    value: Option<Value<'t>>,
+    /// Whether it has that in which the place is.
+    was_above: bool,
+}
+
+struct Walk<'w, 't> {
+    digests: Vec<&'w Digests>,
+    now: &'w Digests,
+    is_resource: bool,
     parts: Vec<Part<'t>>,
     path: String,
     steps: Vec<Step>,
 }
 
-impl<'t> Walk<'t> {
+impl<'t> Walk<'_, 't> {
     /// As deep as a text may be nested, which is bounded.
-    fn differ(&mut self, old: Option<Value<'t>>, new: Option<Value<'t>>, field: Field) {
-        if self.is_no_change(old, new) {
+    fn differ(&mut self, then: &[Place<'t>], new: Option<Value<'t>>, field: Field) {
+        if self.is_no_change(then, new) {
             return;
         }
+        let old = then.last().and_then(|place| place.value);
         match (old, new) {
             (Some(old), Some(new)) if (old.kind(), new.kind()) == (Kind::Object, Kind::Object) => {
-                self.objects(Some(old), Some(new), field);
+                self.objects(then, Some(new), field);
             }
             (Some(old), Some(new))
                 if (old.kind(), new.kind()) == (Kind::Array, Kind::Array) && !self.is_unordered() =>
             {
-                self.lists(old, new, field);
+                self.lists(then, old, new, field);
             }
             // Each hint is judged by itself, also where all come or go at once.
-            (old, new) if self.path == "/annotations" => self.objects(old, new, field),
+            (_, new) if self.path == "/annotations" => self.objects(then, new, field),
             (old, new) => {
                 self.parts.push(Part { path: self.path.clone(), old, new, field, steps: self.steps.clone() });
             }
         }
     }
 
-    fn key(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or_default()
-    }
-
     fn is_unordered(&self) -> bool {
-        UNORDERED.contains(&self.key())
+        UNORDERED.contains(&self.path.rsplit('/').next().unwrap_or_default())
     }
 
-    /// Equal, or as it was in some approved version.
-    fn is_no_change(&self, old: Option<Value<'_>>, new: Option<Value<'_>>) -> bool {
-        if let (Some(old), Some(new)) = (old, new)
-            && old.source() == new.source()
-        {
-            return true;
-        }
-        let Some(now) = new.map(|value| free_of_order(value, self.key())) else {
-            return self.approved.iter().any(|version| self.had_none(version));
-        };
-        let is_it = |version: &Tree<'_>| {
-            let then = version.root().at_pointer(&self.path);
-            then.is_some_and(|then| free_of_order(then, self.key()) == now)
-        };
-        self.approved.iter().any(is_it)
+    /// Whether some approved version had this: the same value, or nothing in something that it had.
+    fn is_no_change(&self, then: &[Place<'t>], new: Option<Value<'t>>) -> bool {
+        let now = new.map(|value| self.now.get(value));
+        then.iter().zip(&self.digests).any(|(place, digests)| match (place.value, now) {
+            (Some(value), Some(now)) => digests.get(value) == now,
+            (None, None) => place.was_above,
+            _ => false,
+        })
     }
 
-    /// Whether a version had nothing here, but that in which it would have stood.
-    fn had_none(&self, version: &Tree<'_>) -> bool {
-        let above = self.path.rsplit_once('/').map(|(above, _)| above);
-        version.root().at_pointer(&self.path).is_none()
-            && above.is_some_and(|above| version.root().at_pointer(above).is_some())
-    }
-
-    fn objects(&mut self, old: Option<Value<'t>>, new: Option<Value<'t>>, field: Field) {
-        let members = |value: Option<Value<'t>>| -> Vec<(String, Value<'t>)> {
-            let members = value.into_iter().flat_map(Value::members);
-            members.map(|(key, value)| (key.string().unwrap_or_default().into_owned(), value)).collect()
-        };
-        let (old, new) = (members(old), members(new));
-        let old_names: FxHashMap<&str, Value<'t>> = old.iter().map(|(key, value)| (key.as_str(), *value)).collect();
-        let new_names: FxHashMap<&str, Value<'t>> = new.iter().map(|(key, value)| (key.as_str(), *value)).collect();
-        for (key, value) in &old {
-            self.step(key, Some(*value), new_names.get(key.as_str()).copied(), field);
-        }
-        for (key, value) in new.iter().filter(|(key, _)| !old_names.contains_key(key.as_str())) {
-            self.step(key, None, Some(*value), field);
+    fn objects(&mut self, then: &[Place<'t>], new: Option<Value<'t>>, field: Field) {
+        let all: Vec<Vec<(String, Value<'t>)>> = then.iter().map(|place| members(place.value)).collect();
+        let names: Vec<FxHashMap<&str, Value<'t>>> = all.iter().map(|members| by_name(members)).collect();
+        let new = members(new);
+        let new_names = by_name(&new);
+        let none = Vec::new();
+        let old = all.last().unwrap_or(&none);
+        let old_names = names.last();
+        let come = new.iter().filter(|(key, _)| old_names.is_none_or(|names| !names.contains_key(key.as_str())));
+        for (key, _) in old.iter().chain(come) {
+            let at = |(place, names): (&Place<'t>, &FxHashMap<&str, Value<'t>>)| Place {
+                value: names.get(key.as_str()).copied(),
+                was_above: place.value.is_some(),
+            };
+            let places: Vec<Place<'t>> = then.iter().zip(&names).map(at).collect();
+            self.step(key, &places, new_names.get(key.as_str()).copied(), field);
         }
     }
 
-    fn step(&mut self, segment: &str, old: Option<Value<'t>>, new: Option<Value<'t>>, field: Field) {
+    fn step(&mut self, segment: &str, then: &[Place<'t>], new: Option<Value<'t>>, field: Field) {
         let (length, steps) = (self.path.len(), self.steps.len());
         let above_is = |path: &str| self.path == path;
         let field = match segment {
@@ -204,75 +217,94 @@ impl<'t> Walk<'t> {
         if field == Field::Input {
             self.steps.push(Step::next(self.steps.last().copied(), segment));
         }
-        if !self.varies_by_itself() {
-            self.differ(old, new, field);
+        // Sizes and times of resources are new at every listing.
+        let varies = self.is_resource && matches!(self.path.as_str(), "/size" | "/annotations/lastModified");
+        if !varies {
+            self.differ(then, new, field);
         }
         self.path.truncate(length);
         self.steps.truncate(steps);
     }
 
-    /// Sizes and times of resources, which are new at every listing.
-    fn varies_by_itself(&self) -> bool {
-        let is_resource = || self.approved.last().is_some_and(|version| version.root().get("uri").is_some());
-        matches!(self.path.as_str(), "/size" | "/annotations/lastModified") && is_resource()
-    }
-
     /// Elements that are equal at both ends are passed over; the others are compared in their order.
-    fn lists(&mut self, old: Value<'t>, new: Value<'t>, field: Field) {
-        let texts =
-            |list: Value<'t>| -> Vec<Vec<u8>> { list.elements().map(|value| free_of_order(value, "")).collect() };
-        let (old_texts, new_texts) = (texts(old), texts(new));
-        let start = old_texts.iter().zip(&new_texts).take_while(|(old, new)| old == new).count();
-        let most = old.count().min(new.count()) - start;
-        let backwards = old_texts.iter().rev().zip(new_texts.iter().rev());
-        let end = backwards.take(most).take_while(|(old, new)| old == new).count();
+    fn lists(&mut self, then: &[Place<'t>], old: Value<'t>, new: Value<'t>, field: Field) {
+        let Some(digests) = self.digests.last() else { return };
         let (old, new): (Vec<_>, Vec<_>) = (old.elements().collect(), new.elements().collect());
+        let is_same = |(old, new): &(&Value<'t>, &Value<'t>)| digests.get(**old) == self.now.get(**new);
+        let start = old.iter().zip(&new).take_while(is_same).count();
+        let most = old.len().min(new.len()) - start;
+        let end = old.iter().rev().zip(new.iter().rev()).take(most).take_while(is_same).count();
         let (old_end, new_end) = (old.len() - end, new.len() - end);
+        let older: Vec<Vec<Value<'t>>> =
+            then.iter().map(|place| place.value.into_iter().flat_map(Value::elements).collect()).collect();
         for place in start..old_end.max(new_end) {
-            let old = (place < old_end).then(|| old[place]);
-            let new = (place < new_end).then(|| new[place]);
-            self.step(&place.to_string(), old, new, field);
+            let at = |(there, elements): (&Place<'t>, &Vec<Value<'t>>)| Place {
+                value: elements.get(place).copied(),
+                was_above: there.value.is_some(),
+            };
+            let mut places: Vec<Place<'t>> = then.iter().zip(&older).map(at).collect();
+            if let Some(newest) = places.last_mut() {
+                newest.value = (place < old_end).then(|| old[place]);
+            }
+            self.step(&place.to_string(), &places, (place < new_end).then(|| new[place]), field);
         }
     }
 }
 
-/// The canonical text of a value, with the lists whose order means nothing in order.
-fn free_of_order(value: Value<'_>, key: &str) -> Vec<u8> {
-    let joined = |open: u8, parts: Vec<Vec<u8>>, close: u8| {
-        let mut text = vec![open];
-        for (place, part) in parts.into_iter().enumerate() {
-            if place > 0 {
-                text.push(b',');
+fn members(value: Option<Value<'_>>) -> Vec<(String, Value<'_>)> {
+    let members = value.into_iter().flat_map(Value::members);
+    members.map(|(key, value)| (key.string().unwrap_or_default().into_owned(), value)).collect()
+}
+
+fn by_name<'m, 't>(members: &'m [(String, Value<'t>)]) -> FxHashMap<&'m str, Value<'t>> {
+    members.iter().map(|(key, value)| (key.as_str(), *value)).collect()
+}
+
+/// What every value of a text is, the order of lists that have none left out: equal where nothing differs.
+struct Digests(Vec<Hash>);
+
+impl Digests {
+    fn of(tree: &Tree<'_>) -> Digests {
+        let mut digests = Digests(vec![Hash::from_bytes([0; 32]); tree.len()]);
+        digests.fill(tree.root(), "");
+        digests
+    }
+
+    fn get(&self, value: Value<'_>) -> Hash {
+        self.0[value.at as usize]
+    }
+
+    /// As deep as a text may be nested, which is bounded.
+    fn fill(&mut self, value: Value<'_>, key: &str) -> Hash {
+        let mut text = Vec::new();
+        match value.kind() {
+            Kind::Array => {
+                let mut elements: Vec<Hash> = value.elements().map(|element| self.fill(element, "")).collect();
+                if UNORDERED.contains(&key) {
+                    elements.sort_unstable();
+                }
+                text.push(b'[');
+                elements.iter().for_each(|element| text.extend_from_slice(element.as_bytes()));
             }
-            text.extend(part);
-        }
-        text.push(close);
-        text
-    };
-    match value.kind() {
-        Kind::Array => {
-            let mut elements: Vec<Vec<u8>> = value.elements().map(|element| free_of_order(element, "")).collect();
-            if UNORDERED.contains(&key) {
-                elements.sort_unstable();
+            Kind::Object => {
+                let mut members: Vec<(Hash, Hash)> = value
+                    .members()
+                    .map(|(name, value)| {
+                        let name = name.string().unwrap_or_default();
+                        (Hash::of(name.as_bytes()), self.fill(value, &name))
+                    })
+                    .collect();
+                members.sort_unstable();
+                text.push(b'{');
+                for (name, value) in members {
+                    text.extend_from_slice(name.as_bytes());
+                    text.extend_from_slice(value.as_bytes());
+                }
             }
-            joined(b'[', elements, b']')
+            _ => canonical::write(value, Numbers::Exact, &mut text),
         }
-        Kind::Object => {
-            let member = |(name, value): (Value<'_>, Value<'_>)| {
-                let mut text = Vec::new();
-                canonical::write(name, Numbers::Exact, &mut text);
-                text.push(b':');
-                text.extend(free_of_order(value, &name.string().unwrap_or_default()));
-                text
-            };
-            let mut members: Vec<Vec<u8>> = value.members().map(member).collect();
-            members.sort_unstable();
-            joined(b'{', members, b'}')
-        }
-        _ => {
-            let mut text = Vec::new();
-            canonical::write(value, Numbers::Exact, &mut text);
-            text
-        }
+        let digest = Hash::of(&text);
+        self.0[value.at as usize] = digest;
+        digest
     }
 }

@@ -9,17 +9,23 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 /// So many empty lines, or spaces in one line, put what follows out of sight.
 const MAX_EMPTY_LINES: usize = 20;
 const MAX_SPACES: usize = 120;
+/// So many marks of one kind are looked at.
+const MAX_TRIES: usize = 32;
+/// Longest address of a picture in bytes.
+const MAX_ADDRESS: usize = 600;
 /// Shorter runs of base64 are names and numbers.
 const MIN_ENCODED: usize = 28;
 
 /// Everything that a text shows by its form, with what it is seen by.
 pub(super) fn judge(text: &str) -> Vec<(Talk, &str)> {
     let mut found = Vec::new();
-    found.extend(mark(text).map(|mark| (Talk::Markup, mark)));
-    found.extend(notice(text).map(|notice| (Talk::Markup, notice)));
+    if memchr::memchr2(b'<', b'[', text.as_bytes()).is_some() {
+        found.extend(mark(text).map(|mark| (Talk::Markup, mark)));
+        found.extend(notice(text).map(|notice| (Talk::Markup, notice)));
+        found.extend(leaking_picture(text).map(|picture| (Talk::Exfiltration, picture)));
+        found.extend(comment(text).map(|comment| (Talk::Markup, comment)));
+    }
     found.extend(speaker(text).map(|speaker| (Talk::Markup, speaker)));
-    found.extend(leaking_picture(text).map(|picture| (Talk::Exfiltration, picture)));
-    found.extend(comment(text).map(|comment| (Talk::Markup, comment)));
     found.extend(out_of_sight(text).map(|rest| (Talk::OutOfSight, rest)));
     if !text.is_ascii() {
         found.extend(disguised(text).map(|word| (Talk::Disguise, word)));
@@ -65,7 +71,8 @@ fn mark(text: &str) -> Option<&str> {
     let fixed = TEMPLATES.iter().chain(&ENDS).find(|mark| text.contains(**mark)).copied();
     fixed.or_else(|| {
         let opens = memchr::memchr_iter(b'<', text.as_bytes());
-        opens.filter_map(|at| tag(&text[at..])).find(|tag| is_meant_for_models(text, tag))
+        let tags = opens.filter_map(|at| tag(&text[at..])).filter(|tag| is_known(tag));
+        tags.take(MAX_TRIES).find(|tag| is_meant_for_models(text, tag))
     })
 }
 
@@ -75,11 +82,18 @@ fn tag(text: &str) -> Option<&str> {
     text.get(..=end)
 }
 
+fn name_of(tag: &str) -> &str {
+    tag.trim_matches(['<', '>', '/']).split_whitespace().next().unwrap_or_default()
+}
+
+fn is_known(tag: &str) -> bool {
+    TAGS.iter().any(|known| name_of(tag).eq_ignore_ascii_case(known))
+}
+
 /// A placeholder looks the same: it has no closing tag and is not shouted.
 fn is_meant_for_models(text: &str, tag: &str) -> bool {
-    let name = tag.trim_matches(['<', '>', '/']).split_whitespace().next().unwrap_or_default();
-    TAGS.iter().any(|known| name.eq_ignore_ascii_case(known))
-        && (text.contains(&format!("</{name}>")) || name.bytes().all(|byte| byte.is_ascii_uppercase()))
+    let name = name_of(tag);
+    name.bytes().all(|byte| byte.is_ascii_uppercase()) || text.contains(&format!("</{name}>"))
 }
 
 /// Who speaks in a heading in brackets that is meant to command.
@@ -88,42 +102,58 @@ const SPEAKERS: [&str; 6] = ["SYSTEM", "ADMIN", "DEVELOPER", "ASSISTANT", "OVERR
 /// `[SYSTEM NOTICE]` and the like.
 fn notice(text: &str) -> Option<&str> {
     let opens = memchr::memchr_iter(b'[', text.as_bytes());
-    opens.filter_map(|at| text[at + 1..].split_once(']')).map(|(inner, _)| inner).find(|inner| {
+    let inner = |at: usize| {
+        let length = text.as_bytes()[at + 1..].iter().take(40).position(|byte| *byte == b']')?;
+        text.get(at + 1..at + 1 + length)
+    };
+    opens.filter_map(inner).find(|inner| {
         let is_shouted = inner.bytes().all(|byte| byte.is_ascii_uppercase() || b" :-_".contains(&byte));
-        is_shouted && inner.len() < 40 && SPEAKERS.iter().any(|speaker| inner.starts_with(speaker))
+        is_shouted && SPEAKERS.iter().any(|speaker| inner.starts_with(speaker))
     })
 }
 
-/// `SYSTEM:` and the like, as a speaker in a play.
+/// Who speaks in a play.
+const PARTS: [&str; 5] = ["SYSTEM:", "ASSISTANT:", "DEVELOPER:", "\nHuman:", "\nAssistant:"];
+
+/// `SYSTEM:` and the like.
 fn speaker(text: &str) -> Option<&str> {
-    ["SYSTEM:", "ASSISTANT:", "DEVELOPER:", "\nHuman:", "\nAssistant:"]
-        .into_iter()
-        .find(|speaker| text.contains(speaker))
+    let ends = memchr::memchr_iter(b':', text.as_bytes()).map(|at| &text[..=at]);
+    ends.filter_map(|before| PARTS.into_iter().find(|part| before.ends_with(part))).next()
 }
 
 /// A picture whose address has something filled in: showing it sends that away.
 fn leaking_picture(text: &str) -> Option<&str> {
-    let pictures = memchr::memmem::find_iter(text.as_bytes(), "![").filter_map(|at| {
-        let (_, rest) = text[at..].split_once("](")?;
-        rest.split_once(')').map(|(address, _)| address)
+    let pictures = memchr::memmem::find_iter(text.as_bytes(), "](http").filter_map(|at| {
+        let length = text.as_bytes()[at..].iter().take(MAX_ADDRESS).position(|byte| *byte == b')')?;
+        let name = text[..at].rfind('[')?;
+        let is_picture = at - name < MAX_ADDRESS && text[..name].ends_with('!');
+        text.get(at + 2..at + length).filter(|_| is_picture)
     });
     let is_leak = |address: &&str| {
         let query = address.split_once('?').map(|(_, query)| query);
-        address.starts_with("http") && query.is_some_and(|query| query.contains(['{', '<', '$', '[']))
+        query.is_some_and(|query| query.contains(['{', '<', '$', '[']))
     };
-    pictures.filter(|address| address.len() < 500).find(is_leak)
+    pictures.take(MAX_TRIES).find(is_leak)
 }
 
 /// A comment with words in it, which nobody sees once it is rendered.
 fn comment(text: &str) -> Option<&str> {
-    let start = text.find("<!--")?;
-    let inner = &text[start + 4..];
-    let inner = &inner[..inner.find("-->")?];
-    (inner.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() > 3).then_some(inner.trim())
+    let mut rest = text;
+    while let Some((_, comment)) = rest.split_once("<!--") {
+        let (inner, after) = comment.split_once("-->")?;
+        if inner.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() > 3 {
+            return Some(inner.trim());
+        }
+        rest = after;
+    }
+    None
 }
 
 /// What stands behind a long empty space.
 fn out_of_sight(text: &str) -> Option<&str> {
+    if text.len() <= MAX_EMPTY_LINES {
+        return None;
+    }
     let (mut lines, mut spaces) = (0, 0);
     for (at, c) in text.char_indices() {
         match c {
@@ -189,9 +219,13 @@ fn unspaced(text: &str) -> Vec<(Talk, &str)> {
 
 /// Text of people in a run of base64, unless it is the source of an image, or in escapes of single characters.
 pub(super) fn encoded(text: &str) -> Option<String> {
-    let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
-    let mut runs = text.split(|c| !is_digit(c)).filter(|run| run.len() >= MIN_ENCODED);
-    runs.find_map(from_base64).or_else(|| unescaped(text))
+    if text.len() < MIN_ENCODED {
+        return None;
+    }
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    let mut runs = text.as_bytes().split(|byte| !is_digit(byte)).filter(|run| run.len() >= MIN_ENCODED);
+    let decoded = runs.find_map(|run| from_base64(std::str::from_utf8(run).ok()?));
+    decoded.or_else(|| unescaped(text))
 }
 
 fn from_base64(run: &str) -> Option<String> {

@@ -287,21 +287,29 @@ static LEXICON: LazyLock<FxHashMap<&'static str, Classes>> = LazyLock::new(|| {
 pub(super) fn classes_of(words: &str) -> Classes {
     let known = |word: &str| LEXICON.get(word).copied();
     let whole = known(words).unwrap_or(0);
-    if words.contains(' ') {
+    // "passes", "passed", "passing"; "notes", "noted", "noting"; "putting".
+    let endings: &[&str] = match words.as_bytes().last() {
+        Some(b's') => &["s", "es"],
+        Some(b'd') => &["ed"],
+        Some(b'g') => &["ing"],
+        _ => return whole,
+    };
+    if !words.is_ascii() || words.contains(' ') {
         return whole;
     }
-    // "passes", "passed", "passing"; "notes", "noted", "noting"; "putting".
-    let stem = |ending: &str| {
-        let stem = words.strip_suffix(ending).filter(|stem| stem.len() > 2)?;
-        let doubled = || {
-            let mut ends = stem.bytes().rev();
-            (ends.next() == ends.next()).then(|| &stem[..stem.len() - 1])
+    let stem = |ending: &&str| {
+        let stem = words.strip_suffix(*ending).filter(|stem| stem.len() > 2)?;
+        if *ending == "s" {
+            return known(stem);
+        }
+        let with_e = || match *ending {
+            "ing" => known(&format!("{stem}e")),
+            _ => known(&words[..=stem.len()]),
         };
-        known(stem)
-            .or_else(|| if ending == "s" { None } else { known(&format!("{stem}e")) })
-            .or_else(|| if ending == "s" { None } else { doubled().and_then(known) })
+        let is_doubled = stem.as_bytes().rchunks(2).next().is_some_and(|pair| pair[0] == pair[1]);
+        known(stem).or_else(with_e).or_else(|| if is_doubled { known(&stem[..stem.len() - 1]) } else { None })
     };
-    whole | (["s", "es", "ed", "ing"].iter().find_map(|ending| stem(ending)).unwrap_or(0) & !OPENS)
+    whole | (endings.iter().find_map(stem).unwrap_or(0) & !OPENS)
 }
 
 /// Names of files that hold secrets, and parts of such names.

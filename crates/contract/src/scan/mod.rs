@@ -15,6 +15,8 @@ use std::ops::Range;
 
 /// Most findings of one definition.
 const MAX_FINDINGS: usize = 100;
+/// Longer words may be encoded text.
+const MAX_WORD: usize = 24;
 /// Longest quotation in a finding, in characters.
 const MAX_QUOTE: usize = 160;
 
@@ -187,6 +189,10 @@ impl Scan {
     }
 
     fn text(&mut self, text: &str) {
+        // One word, as most values of keywords are, says nothing.
+        if text.len() < MAX_WORD && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return;
+        }
         self.hidden(text);
         self.words(text);
         for (talk, quote) in forms::judge(text) {

@@ -12,6 +12,8 @@ use unicode_security::skeleton;
 
 /// A sentence that does not end is cut here.
 const MAX_WORDS: usize = 120;
+/// Longer words are no words.
+const MAX_PLAIN: usize = 40;
 /// Words whose point ends no sentence.
 const SHORT: [&str; 8] = ["e.g", "i.e", "etc", "vs", "incl", "resp", "approx", "cf"];
 /// Ends of hosts that are written without a scheme.
@@ -38,7 +40,8 @@ pub(super) struct Sentence {
 
 /// Hands every sentence of a text to `each`. `own` are the names that a definition gives by itself.
 pub(super) fn sentences(text: &str, own: &HashSet<String>, mut each: impl FnMut(&Sentence)) {
-    let mut reader = Reader { own, sentence: Sentence::default(), pair: String::new() };
+    let sentence = Sentence { words: Vec::with_capacity(32), ..Sentence::default() };
+    let mut reader = Reader { own, sentence, pair: String::with_capacity(32) };
     let mut end = 0;
     for chunk in text.split_whitespace() {
         let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
@@ -68,6 +71,10 @@ fn begins_anew(gap: &str, chunk: &str) -> bool {
 }
 
 fn ends_here(chunk: &str) -> bool {
+    // Most words end in a letter.
+    if chunk.as_bytes().last().is_some_and(|last| last.is_ascii_alphanumeric() || *last == b',') {
+        return false;
+    }
     let chunk = chunk.trim_end_matches(['"', '\'', ')', ']', '}', '`', '*', '_', '\u{201D}', '\u{2019}', '>']);
     let Some(before) = chunk.strip_suffix(['.', '!', '?', ';', '\u{3002}', '\u{2026}']) else { return false };
     !SHORT.iter().any(|short| before.trim_start_matches(['(', '"']).eq_ignore_ascii_case(short))
@@ -112,6 +119,9 @@ impl Reader<'_> {
         let outer = |c: char| !(c.is_alphanumeric() || matches!(c, '~' | '/' | '\\' | '.' | '$' | '%' | '+' | '@'));
         let bare = chunk.trim_matches(outer);
         let bare = bare.trim_end_matches(['.', '/', '\\']);
+        if is_plain_word(bare) {
+            return self.plain(bare);
+        }
         let folded = fold(bare);
         if is_address(&folded) {
             let file = lexicon::classes_of_file(&folded);
@@ -143,6 +153,15 @@ impl Reader<'_> {
                 Some(_) => self.word(&word.replace('\'', "")),
             }
         }
+    }
+
+    /// One word of Latin letters, as most are.
+    fn plain(&mut self, word: &str) {
+        let mut small = [0; MAX_PLAIN];
+        let small = &mut small[..word.len()];
+        small.copy_from_slice(word.as_bytes());
+        small.make_ascii_lowercase();
+        self.word(std::str::from_utf8(small).unwrap_or_default());
     }
 
     fn word(&mut self, word: &str) {
@@ -178,13 +197,21 @@ impl Reader<'_> {
     }
 }
 
+/// Whether it is nothing but a word of Latin letters, and no name in `camelCase`.
+fn is_plain_word(bare: &str) -> bool {
+    let bytes = bare.as_bytes();
+    bytes.len() <= MAX_PLAIN && bytes.iter().all(u8::is_ascii_alphabetic) && !has_hump(bytes)
+}
+
+fn has_hump(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+}
+
 /// Whether a chunk is a name of a program: words joined by `_`, or by capitals within.
 fn is_name(bare: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let bytes = bare.as_bytes();
-    bytes.iter().all(|byte| is_word(*byte))
-        && (bare.trim_matches('_').contains('_')
-            || bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()))
+    bytes.iter().all(|byte| is_word(*byte)) && (bare.trim_matches('_').contains('_') || has_hump(bytes))
 }
 
 /// The words of a name in small letters, with spaces between.

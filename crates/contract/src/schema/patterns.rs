@@ -10,6 +10,9 @@ use std::collections::{HashMap, HashSet};
 /// Most patterns, and most bytes of them, in one schema; further ones are left out.
 const MAX_PATTERNS: usize = 256;
 const MAX_BYTES: usize = 32 << 10;
+/// After so many that the engine lacks or that are too large, the others are left out untried: each may take a
+/// millisecond.
+const MAX_UNFIT: usize = 32;
 /// Largest compiled size in bytes, and the steps that one byte of text then costs.
 const SIZES: [(usize, u64); 3] = [(8 << 10, 4), (64 << 10, 32), (512 << 10, 256)];
 /// Largest compiled size of all patterns of one schema together.
@@ -151,7 +154,7 @@ impl Trial {
     fn fits(&mut self, pattern: &str, schema: Value) -> bool {
         self.tried += 1;
         self.bytes += pattern.len();
-        if self.tried <= MAX_PATTERNS && self.bytes <= MAX_BYTES {
+        if self.tried <= MAX_PATTERNS && self.bytes <= MAX_BYTES && self.skipped.len() < MAX_UNFIT {
             for (size, price) in SIZES {
                 if self.compiled + size <= MAX_COMPILED && options(size).build(&schema).is_ok() {
                     self.compiled += size;

@@ -234,6 +234,17 @@ fn counts_are_told_by_name() {
 }
 
 #[test]
+fn plain_texts_lose_their_secrets_too() {
+    let cleaner = Cleaner::new([TOKEN, ODD]);
+    let check = |text: &str, expect: &str| assert_eq!(cleaner.redact(text), expect);
+    check("token=ghp_s3cr3tS3CR3T!", "token=[secret removed]!");
+    check("{\"p\":\"p\\\"ss/w\\\\rd\u{e9}\"}", "{\"p\":\"[secret removed]\"}");
+    check("a\u{1B}[0m [callgate]", "a\u{1B}[0m [callgate]");
+    fn is_shared<T: Send + Sync>(_: &T) {}
+    is_shared(&cleaner);
+}
+
+#[test]
 fn hundreds_of_secrets_are_all_found() {
     let secrets: Vec<String> = (0..300).map(|n| format!("secret-number-{n:03}")).collect();
     let cleaner = Cleaner::new(secrets.iter().map(String::as_str));

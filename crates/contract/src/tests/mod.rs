@@ -7,6 +7,7 @@ mod changes;
 mod definitions;
 mod findings;
 mod hashes;
+mod hostile;
 mod json;
 mod names;
 mod outcomes;

@@ -201,6 +201,10 @@ fn what_takes_long_to_compile_is_bounded_or_refused() {
     };
     let patterns: serde_json::Map<String, Value> =
         (0..256).map(|n| (format!("p{n}"), json!({"pattern": format!("([a-z]{{40}}){{{}}}", 400 + n)}))).collect();
+    let mut unfit: serde_json::Map<String, Value> =
+        (0..32).map(|n| (format!("u{n}"), json!({"pattern": "^(?!a)"}))).collect();
+    unfit.insert("last".to_owned(), json!({"pattern": "^b$"}));
+    assert_eq!(skipped(&json!({"type": "object", "properties": unfit})).len(), 33);
     let start = Instant::now();
     assert!(matches!(compile(&resources(3000)), Err(SchemaFault::TooLarge(_))));
     assert!(matches!(compile(&anchors(2000)), Err(SchemaFault::TooLarge(_))));

@@ -36,7 +36,13 @@ pub async fn check(hub: &OperatorHandle) -> Outcome<PolicyReport> {
         version: policy.version.to_string(),
         problems: errors.chain(problems).collect(),
         rules: policy.rules.into_iter().map(|(rule, matches)| views::rule(rule, matches)).collect(),
-        held: Vec::new(),
+        held: match policy.held_hash {
+            Some(hash) => {
+                let how = format!("accept all of it: callgate catalog approve @policy --hash {hash}");
+                policy.held.into_iter().chain([how]).collect()
+            }
+            None => Vec::new(),
+        },
     })
 }
 

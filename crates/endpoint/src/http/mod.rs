@@ -81,6 +81,9 @@ struct Caller {
     holder: Holder,
 }
 
+/// Since when a session runs, and its key.
+type Since = (Instant, Rc<str>);
+
 /// How long approvals of one session of a token hold.
 const TOKEN_SESSION: Duration = Duration::from_secs(12 * 60 * 60);
 
@@ -94,7 +97,7 @@ struct Door {
     sessions: Sessions,
     places: Places,
     /// Per token: since when its session runs, and its key.
-    sessions_of_tokens: RefCell<FxHashMap<Rc<str>, (Instant, Rc<str>)>>,
+    sessions_of_tokens: RefCell<FxHashMap<Rc<str>, Since>>,
     open: Rc<Open>,
 }
 

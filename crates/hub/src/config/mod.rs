@@ -1,6 +1,7 @@
 //! The config file: found, read, checked with all faults at once, filled in, compared, edited, watched.
 //! Never quotes a value in a message, never writes a file that it could not read back.
 
+mod accepted;
 mod address;
 mod check;
 mod diff;
@@ -25,6 +26,7 @@ mod walk;
 mod watch;
 mod write;
 
+pub use accepted::Accepted;
 pub use diff::{Changes, diff};
 pub use edit::{Edit, EditError, Edited, edit};
 pub use keys::{Audit, Durability, Hub, Payloads, PortOwner, Profile, ResultCheck, Results, Share, Start};

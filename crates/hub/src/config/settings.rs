@@ -4,6 +4,7 @@ use super::keys::{Approval, Hub, PortOwner, Profile, Results, Share, Start};
 use super::template::Template;
 use indexmap::IndexMap;
 use policy::{Effect, Fallback, RuleSource};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Seconds without a call after which a lazy server is stopped.
@@ -25,7 +26,7 @@ pub struct Config {
 }
 
 /// Which calls run, which a person is asked about, which are refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyConfig {
     /// For tools that no rule names.
     pub default: Fallback,
@@ -42,7 +43,7 @@ impl Default for PolicyConfig {
 }
 
 /// How long calls wait for a person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalConfig {
     /// How long a request is held open.
     pub hold: Duration,

@@ -3,6 +3,7 @@
 
 use super::index;
 use crate::agent::SeatCore;
+use crate::ask::{Pending, To};
 use crate::catalog::ToolEntry;
 use crate::road::Run;
 use bytes::Bytes;
@@ -122,11 +123,18 @@ impl Case {
         self.askers.borrow().len()
     }
     /// The first of those who wait, to ask with; it stays among them as the one whose request runs.
-    pub(crate) fn first(&self) -> Option<(Rc<SeatCore>, u64, Ask, Rc<ToolEntry>, Instant)> {
+    pub(crate) fn first(self: &Rc<Self>) -> Option<Pending> {
         let askers = self.askers.borrow();
         askers.iter().find_map(|asker| {
-            let seat = asker.seat.upgrade()?;
-            Some((seat, asker.ticket, asker.ask.clone(), Rc::clone(&asker.tool), asker.received))
+            Some(Pending {
+                seat: asker.seat.upgrade()?,
+                ticket: asker.ticket,
+                ask: asker.ask.clone(),
+                tool: Rc::clone(&asker.tool),
+                received: asker.received,
+                arguments: self.arguments(),
+                to: To::Case(Rc::clone(self)),
+            })
         })
     }
     /// Those for whom `is_it` holds; they wait no more.

@@ -3,7 +3,8 @@
 
 use super::case::Case;
 use super::{hold, meet, now_ms};
-use crate::ask::{self, Pending, To};
+use crate::abort::{self, Point};
+use crate::ask::{self, Pending};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal as Refused};
@@ -135,6 +136,7 @@ async fn approve(
         at_ms: row.decided_ms,
     });
     let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Approved);
+    abort::at(Point::Deciding, &row.tool);
     let written = core.ledger.put_call(row.clone(), Some(note));
     let remembered = grant.clone().map(|grant| core.ledger.remember_grant(grant));
     written.await.map_err(|cause| unwritten(&cause))?;
@@ -142,6 +144,7 @@ async fn approve(
         remembered.await.map_err(|cause| unwritten(&cause))?;
     }
     case.note(|now| *now = row);
+    abort::at(Point::Decided, &case.row().tool);
     core.gate.grants.borrow_mut().extend(grant);
     Ok(())
 }
@@ -151,8 +154,8 @@ fn unwritten(cause: &str) -> Refused {
 }
 
 /// Edited arguments, checked against the tool's schema as it is now.
-async fn fit(case: &Case, text: String) -> Result<(Bytes, Hash), Refused> {
-    let Some((_, _, _, tool, _)) = case.first() else {
+async fn fit(case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
+    let Some(Pending { tool, .. }) = case.first() else {
         let message =
             "nobody waits for this call any more, so its arguments cannot be edited; approve or deny it as it is";
         return Err(Refused::new("detached", message));
@@ -245,20 +248,14 @@ pub(crate) fn verdict_of(case: &Case, tool: &ToolEntry) -> Answer {
 
 /// Sends an approved call on its way for somebody who waits; it is judged again by what holds now.
 pub(crate) fn claim(case: &Rc<Case>) {
-    let Some((seat, ticket, ask, known, received)) = case.first() else { return };
+    let Some(mut call) = case.first() else { return };
     case.under_way.set(true);
-    let name = ask.params.string("name").unwrap_or_default();
+    let name = call.ask.params.string("name").unwrap_or_default();
     // As of now, not as of when it was asked.
-    let tool = seat.core.catalog(&seat.view).tool(&name).cloned().unwrap_or(known);
-    ask::check(Pending {
-        seat,
-        ticket,
-        ask,
-        tool,
-        received,
-        arguments: case.arguments(),
-        to: To::Case(Rc::clone(case)),
-    });
+    if let Some(tool) = call.seat.core.catalog(&call.seat.view).tool(&name) {
+        call.tool = Rc::clone(tool);
+    }
+    ask::check(call);
 }
 
 /// What a new grant, or the end of a pause, lets through is let through.

@@ -146,5 +146,7 @@ pub(crate) fn policy(core: &Core) -> Policy {
         version: settings.rulebook.version(),
         rules: rules.map(|rule| (rule.clone(), u32::try_from(matches(rule)).unwrap_or(u32::MAX))).collect(),
         findings: settings.rulebook.findings(&profiles),
+        held: core.gate.held().map(|held| held.sentences).unwrap_or_default(),
+        held_hash: core.gate.held().map(|held| held.hash),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::case::{Asker, Case};
 use super::{decide, meet, now_ms, road};
+use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -110,16 +111,15 @@ fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
 
 /// What a new grant, or the end of a pause, lets through is approved by it.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
-    let (Some((seat, ticket, ask, tool, received)), Some(arguments)) = (case.first(), case.arguments()) else { return };
-    if holds(core, &tool) {
+    let (Some(call), Some(arguments)) = (case.first(), case.arguments()) else { return };
+    if holds(core, &call.tool) {
         return;
     }
-    let judgement = core.gate.judge(&seat.identity.name, &tool, &arguments);
-    let call = Pending { seat, ticket, ask, tool, received, arguments: None, to: To::Case(Rc::clone(case)) };
+    let judgement = core.gate.judge(&call.seat.identity.name, &call.tool, &arguments);
     let request = road::request(&call, &arguments);
     let by = match judgement.then() {
         Then::Allow => "the rules of now",
-        Then::Ask if road::by_grant(core, request, &judgement).is_ok() => "an approval that is remembered",
+        Then::Ask if road::by_grant(core, request, &judgement).is_some() => "an approval that is remembered",
         Then::Ask | Then::Deny => return,
     };
     case.is_deciding.set(true);
@@ -156,10 +156,12 @@ fn write(core: &Rc<Core>, case: &Rc<Case>) {
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     let row = case.row().clone();
     let note = core.ledger.case_note(&row, Kind::Asked, Outcome::Pending);
+    abort::at(Point::Asking, &row.tool);
     let written = core.ledger.put_call(row, Some(note));
     task::spawn("write down a waiting call", async move {
         if written.await.is_ok() {
             case.is_written.set(true);
+            abort::at(Point::Asked, &case.row().tool);
             core.queue_changed();
             watch(&core, &case).await;
             return;

@@ -4,6 +4,7 @@
 use super::case::{Asker, Case};
 use super::index::{self, Holder, SettledKey};
 use super::{now_ms, settle};
+use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
 use crate::catalog::ToolEntry;
@@ -101,6 +102,7 @@ fn reserve(request: Request, key: Hash, asked: Hash) {
     let gate = &request.seat.core.gate;
     gate.index.enter(&case);
     case.under_way.set(true);
+    abort::at(Point::Reserved, &request.tool.read.tool.name);
     let arguments = request.ask.params.get("arguments");
     let Request { seat, ticket, ask, reply, received, tool } = request;
     case.attach(Asker {

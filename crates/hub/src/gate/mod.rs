@@ -17,7 +17,7 @@ pub(crate) mod road;
 pub(crate) mod settle;
 
 use crate::catalog::{Hides, ToolEntry};
-use crate::config::PolicyConfig;
+use crate::config::{Accepted, PolicyConfig};
 use crate::person::{Decided, Pause};
 use case::Case;
 use contract::Hash;
@@ -73,6 +73,16 @@ impl Settings {
     }
 }
 
+/// A config that would let more through than a person accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    /// How, each in a sentence.
+    pub sentences: Vec<String>,
+    /// Names exactly this.
+    pub hash: Hash,
+    pub wanted: Accepted,
+}
+
 /// The live state of the gate.
 pub(crate) struct Gate {
     pub(crate) index: Index,
@@ -85,6 +95,7 @@ pub(crate) struct Gate {
     pub(crate) pages: Pages,
     pub(crate) pins: Pins,
     pause: RefCell<Pause>,
+    held: RefCell<Option<Held>>,
     free: Judgement,
     /// The latest decisions, for whoever comes later.
     decisions: RefCell<VecDeque<Decided>>,
@@ -106,6 +117,7 @@ impl Default for Gate {
             pages: Pages::default(),
             pins: Pins::default(),
             pause: RefCell::default(),
+            held: RefCell::default(),
             free: free(),
             decisions: RefCell::default(),
             history: RefCell::default(),
@@ -126,6 +138,12 @@ impl Gate {
     }
     pub(crate) fn age(&self) -> u64 {
         self.age.get()
+    }
+    pub(crate) fn set_held(&self, held: Option<Held>) {
+        *self.held.borrow_mut() = held;
+    }
+    pub(crate) fn held(&self) -> Option<Held> {
+        self.held.borrow().clone()
     }
     pub(crate) fn set_pause(&self, pause: Pause) {
         *self.pause.borrow_mut() = pause;

@@ -148,10 +148,36 @@ fn scanned(kind: PinKind) -> scan::Kind {
     }
 }
 
+/// Whether a server may be launched as the config says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Launch {
+    /// It was never launched in any way.
+    First,
+    /// A person, or the first time, approved it.
+    Approved,
+    /// It is another launch than was approved.
+    Held,
+}
+
+/// A launch that nobody has approved yet.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldLaunch {
+    /// Identity of what would be launched.
+    pub hash: Hash,
+    /// Its command and arguments, or url, and the names of its variables.
+    pub words: Vec<String>,
+    /// The same of what was approved last.
+    pub approved: Vec<String>,
+}
+
 /// All pins of the hub.
 #[derive(Default)]
 pub(crate) struct Pins {
     servers: RefCell<FxHashMap<Rc<str>, ServerPins>>,
+    /// Approved launches of each server, the latest last.
+    launches: RefCell<FxHashMap<String, Vec<Hash>>>,
+    /// Launches that the config wants and nobody has approved.
+    pub(crate) held: RefCell<FxHashMap<String, HeldLaunch>>,
     vault: RefCell<Option<Vault>>,
 }
 
@@ -165,6 +191,10 @@ impl Pins {
     }
     /// Holds a text fast, in memory.
     pub(crate) fn put(&self, pin: &Pin) {
+        if pin.kind == PinKind::Launch {
+            self.launches.borrow_mut().entry(pin.server.clone()).or_default().push(pin.hash);
+            return;
+        }
         let mut servers = self.servers.borrow_mut();
         let of = servers.entry(key(&pin.server, &pin.launch)).or_insert_with(|| ServerPins {
             server: pin.server.clone(),
@@ -174,6 +204,29 @@ impl Pins {
         });
         Arc::make_mut(&mut of.heads)
             .insert((pin.kind, pin.name.as_str().into()), Head { hash: pin.hash, effect: pin.effect });
+    }
+    /// Whether a server of that name was ever launched.
+    pub(crate) fn knows(&self, server: &str) -> bool {
+        self.launches.borrow().contains_key(server)
+    }
+    /// Whether a server may be launched so: the first time it may, and is remembered by whoever asks. Otherwise it is held.
+    pub(crate) fn launch(&self, server: &str, hash: Hash, words: &[String]) -> Launch {
+        self.held.borrow_mut().remove(server);
+        let launches = self.launches.borrow();
+        match launches.get(server).map(Vec::as_slice) {
+            None | Some([]) => Launch::First,
+            Some(known) if known.contains(&hash) => Launch::Approved,
+            Some([.., approved]) => {
+                let vault = self.vault.borrow();
+                let read =
+                    |vault: &Vault| vault.approved(server, &approved.to_string(), PinKind::Launch, "").ok().flatten();
+                let text = vault.as_ref().and_then(read);
+                let approved = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+                let held = HeldLaunch { hash, words: words.to_vec(), approved };
+                self.held.borrow_mut().insert(server.to_owned(), held);
+                Launch::Held
+            }
+        }
     }
     /// What is held fast of a server as it is launched now.
     pub(crate) fn of(&self, server: &str, launch: &str) -> ServerPins {

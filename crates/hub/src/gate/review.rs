@@ -2,7 +2,7 @@
 //! Also what is held fast without a person: what was seen first, and was clean.
 
 use super::now_ms;
-use super::pins::Review;
+use super::pins::{Changed, Review};
 use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::catalog::read::ReadEntry;
@@ -10,8 +10,10 @@ use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal};
 use crate::person::{Approved, EntryReview, EntryState, ServerReview};
 use bytes::Bytes;
-use contract::Hash;
+use contract::change::{Change, DiffLine, Raise, Side, Word};
+use contract::{Hash, visible};
 use std::rc::Rc;
+use std::sync::Arc;
 use store::{Job, Kind, Note, Pin, PinHow, PinKind};
 use upstream::task;
 
@@ -26,7 +28,35 @@ struct Candidate {
     tool: Option<Rc<ToolEntry>>,
 }
 
-fn candidates(backend: &Backend) -> Vec<Candidate> {
+/// How a server would be launched, where that is not what was approved.
+fn launch(core: &Core, backend: &Backend) -> Option<Candidate> {
+    let held = core.gate.pins.held.borrow().get(&**backend.key())?.clone();
+    let line = |words: &[String], side| DiffLine {
+        place: String::new(),
+        side,
+        words: words.iter().map(|word| Word { text: format!("{} ", visible::escape(word)), changed: true }).collect(),
+    };
+    let change = Change {
+        same: false,
+        raised: vec![Raise {
+            place: String::new(),
+            sentence: "another program or address is launched under its name".into(),
+        }],
+        lines: vec![line(&held.approved, Side::Approved), line(&held.words, Side::Now)],
+    };
+    let changed = Changed { approved: Some(Bytes::new()), change, effect: None };
+    Some(Candidate {
+        kind: PinKind::Launch,
+        name: String::new(),
+        exposed: None,
+        raw: serde_json::to_vec(&held.words).unwrap_or_default().into(),
+        hash: held.hash,
+        review: Review::Raised(Arc::new(changed)),
+        tool: None,
+    })
+}
+
+fn candidates(core: &Core, backend: &Backend) -> Vec<Candidate> {
     let shelf = backend.shelf();
     let instructions = backend.read_instructions().map(|read| Candidate {
         kind: PinKind::Instructions,
@@ -58,14 +88,18 @@ fn candidates(backend: &Backend) -> Vec<Candidate> {
     let prompts = shelf.prompts.iter().map(|entry| other(PinKind::Prompt, &entry.read));
     let resources = shelf.resources.iter().map(|entry| other(PinKind::Resource, &entry.read));
     let templates = shelf.templates.iter().map(|entry| other(PinKind::Template, &entry.read));
-    instructions.into_iter().chain(tools).chain(prompts).chain(resources).chain(templates).collect()
+    let launch = launch(core, backend);
+    launch.into_iter().chain(instructions).chain(tools).chain(prompts).chain(resources).chain(templates).collect()
 }
 
 impl Candidate {
     fn pin(&self, backend: &Backend, how: PinHow) -> Pin {
         Pin {
             server: backend.key().to_string(),
-            launch: backend.rules().launch_hash.to_string(),
+            launch: match self.kind {
+                PinKind::Launch => self.hash.to_string(),
+                _ => backend.rules().launch_hash.to_string(),
+            },
             kind: self.kind,
             name: self.name.clone(),
             hash: self.hash,
@@ -89,14 +123,30 @@ impl Candidate {
     }
 }
 
+/// A server is launched for the first time: from now on this is how.
+pub(crate) fn launched(core: &Core, server: &str, hash: Hash, words: &[String]) {
+    let pin = Pin {
+        server: server.to_owned(),
+        launch: hash.to_string(),
+        kind: PinKind::Launch,
+        name: String::new(),
+        hash,
+        effect: None,
+        raw: serde_json::to_string(words).ok(),
+        at_ms: now_ms(),
+        how: PinHow::FirstUse,
+    };
+    hold_fast(core, vec![pin]);
+}
+
 /// A server's lists were read: what is no tool and is seen for the first time is held fast. So is what changed calmly
 /// in a resource, which says no more than where something lies.
 pub(crate) fn seen(core: &Core, backend: &Backend) {
     let is_calm = |it: &Candidate| {
         matches!(it.kind, PinKind::Resource | PinKind::Template) && matches!(it.review, Review::Calm(_))
     };
-    let is_new = |it: &Candidate| it.kind != PinKind::Tool && it.state() == EntryState::New;
-    let pins: Vec<Pin> = candidates(backend)
+    let is_new = |it: &Candidate| !matches!(it.kind, PinKind::Tool | PinKind::Launch) && it.state() == EntryState::New;
+    let pins: Vec<Pin> = candidates(core, backend)
         .iter()
         .filter(|it| is_new(it) || is_calm(it))
         .map(|it| it.pin(backend, PinHow::FirstUse))
@@ -104,7 +154,7 @@ pub(crate) fn seen(core: &Core, backend: &Backend) {
     if !pins.is_empty() {
         hold_fast(core, pins);
     }
-    let waiting = candidates(backend).iter().filter(|it| it.review.waits()).count();
+    let waiting = candidates(core, backend).iter().filter(|it| it.review.waits()).count();
     if waiting > 0 {
         tell(core, backend, waiting);
     }
@@ -169,7 +219,7 @@ pub(crate) fn diff(core: &Core, server: Option<&str>) -> Vec<ServerReview> {
 
 /// One card for all that waits of a server.
 fn card(core: &Core, backend: &Backend) -> Option<ServerReview> {
-    let all = candidates(backend);
+    let all = candidates(core, backend);
     let waiting: Vec<&Candidate> = all.iter().filter(|it| it.waits()).collect();
     if waiting.is_empty() {
         return None;
@@ -247,7 +297,7 @@ pub(crate) async fn approve(core: &Rc<Core>, target: &str, hash: Hash, by: &str)
         tool.set_review(Review::Approved);
     }
     backend.review_again();
-    let left = candidates(&backend).iter().filter(|it| it.review.waits()).count();
+    let left = candidates(core, &backend).iter().filter(|it| it.review.waits()).count();
     tell(core, &backend, left);
     super::decide::judge_again(core);
     Ok(Approved { server: backend.key().to_string(), entries, left: u32::try_from(left).unwrap_or(u32::MAX) })
@@ -259,7 +309,7 @@ fn choose(core: &Core, target: &str, hash: Hash) -> Result<(Rc<Backend>, Vec<Can
         Refusal::new("hash_changed", "what waits is not what was shown: it has another hash").then(next)
     };
     if let Some(backend) = core.backend(target) {
-        let waiting: Vec<Candidate> = candidates(&backend).into_iter().filter(Candidate::waits).collect();
+        let waiting: Vec<Candidate> = candidates(core, &backend).into_iter().filter(Candidate::waits).collect();
         if waiting.is_empty() {
             return Err(Refusal::new("nothing_waits", format!("nothing of `{target}` waits for a review")));
         }
@@ -269,7 +319,7 @@ fn choose(core: &Core, target: &str, hash: Hash) -> Result<(Rc<Backend>, Vec<Can
         };
     }
     for backend in core.backends() {
-        let found = candidates(&backend).into_iter().find(|it| it.exposed.as_deref() == Some(target));
+        let found = candidates(core, &backend).into_iter().find(|it| it.exposed.as_deref() == Some(target));
         match found {
             Some(it) if it.hash == hash => return Ok((backend, vec![it])),
             Some(_) => return Err(stale()),

@@ -4,6 +4,7 @@
 use super::case::Case;
 use super::pins::Review;
 use super::{hold, meet, now_ms, review};
+use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
 use crate::backend::Backend;
@@ -87,6 +88,9 @@ pub(crate) fn request_of(
 
 /// Why a tool may not be called before a person has looked at it.
 fn withheld(tool: &ToolEntry) -> Option<Refusal> {
+    if !tool.is_withheld() {
+        return None;
+    }
     let (code, why) = match tool.review() {
         Review::New | Review::Approved | Review::Calm(_) => return None,
         Review::Raised(_) => (
@@ -138,21 +142,21 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
         };
     }
     match by_grant(&call.seat.core, request, judgement) {
-        Ok(permit) if !is_held => go(call, permit, arguments, judgement),
-        Ok(_) | Err(_) => hold::hold(call, judgement, arguments, sent),
+        Some(permit) if !is_held => go(call, permit, arguments, judgement),
+        Some(_) | None => hold::hold(call, judgement, arguments, sent),
     }
 }
 
 /// Leave by an approval that was to be remembered.
-pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Result<Permit, Request> {
+pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Option<Permit> {
     let grants = core.gate.grants.borrow();
     for grant in grants.iter() {
         request = match policy::remembered(request, judgement, grant) {
-            Ok(permit) => return Ok(permit),
+            Ok(permit) => return Some(permit),
             Err(request) => *request,
         };
     }
-    Err(request)
+    None
 }
 
 /// What the person's approval was bound to.
@@ -189,6 +193,7 @@ fn go(call: Pending, permit: Permit, arguments: Bytes, judgement: &Judgement) {
     review::used(&seat.core, &tool);
     record.judged(Some(tool.verdict(&seat.core.ledger, judgement)));
     record.arguments(arguments);
+    abort::at(Point::Permitted, &tool.read.tool.name);
     let backend = Rc::clone(&tool.backend);
     let plan = Plan { backend, effect: tool.read.effect, lane: tool.lane.clone(), tool: Some(tool) };
     road::set_out(&seat, ticket, ask, plan, permit, record, to);

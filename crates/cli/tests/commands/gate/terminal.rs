@@ -149,7 +149,7 @@ fn a_thousand_calls() {
 #[test]
 fn arguments_are_edited_in_the_persons_editor() {
     let gate = Gate::with(three());
-    let editor = "sh -c 'sed -i \"s/blue/red/\" \"$1\"; ls -l \"$1\" >&2; echo $1 > ~/where; stat -c %a ~/run/edit-* > ~/mode' ed";
+    let editor = "sh -c 'kill -INT $PPID; sed -i \"s/blue/red/\" \"$1\"; echo $1 > ~/where; stat -c %a ~/run/edit-* > ~/mode' ed";
     let tmux = watch(&gate, (80, 24), &[("EDITOR", editor)]);
     tmux.ready();
     tmux.types("e");
