@@ -114,6 +114,8 @@ pub struct ClientView {
     pub since_ms: u64,
     /// Calls made.
     pub calls: u64,
+    /// The process that speaks for it, where the door can tell: `callgate stdio` for `stdio`, else the host itself.
+    pub process: Option<u32>,
 }
 
 /// The hub at a glance.
@@ -145,6 +147,8 @@ pub struct Status {
     pub unknown: u32,
     /// Whether all calls that may change something are held.
     pub pause: Pause,
+    /// Whether processes of hosts and servers decide like a person: `policy.approval.fromHostTree` as it holds now.
+    pub from_host_tree: bool,
 }
 
 /// What the watchdog over the relay has seen since the hub began.

@@ -417,6 +417,7 @@ impl Relay {
             waiting: self.core.count_of(CallState::Waiting),
             unknown: self.core.count_of(CallState::Unknown),
             pause: self.core.gate.pause(),
+            from_host_tree: self.core.gate.settings().policy.approval.from_host_tree,
         }
     }
 
