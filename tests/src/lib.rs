@@ -65,11 +65,16 @@ impl Home {
         home
     }
 
-    /// Writes the config. Without a policy every call runs: most stories are about something else.
+    /// Writes the config. Without a policy every call runs: most stories are about something else. And they are their
+    /// own hosts: what they decide is taken from a host's processes, unless they say otherwise.
     pub fn configure(&self, config: &Value) {
         let mut config = config.clone();
         if let Some(root) = config.as_object_mut() {
-            root.entry("policy").or_insert_with(|| json!({ "default": "allow" }));
+            let policy = root.entry("policy").or_insert_with(|| json!({ "default": "allow" }));
+            let approval = policy.as_object_mut().map(|policy| policy.entry("approval").or_insert_with(|| json!({})));
+            if let Some(approval) = approval.and_then(Value::as_object_mut) {
+                approval.entry("fromHostTree").or_insert(json!(true));
+            }
         }
         // A rename, as editors do it: a watcher never sees half a file.
         let fresh = self.path("callgate.new");

@@ -36,6 +36,8 @@ mod manage;
 #[cfg(unix)]
 mod order;
 #[cfg(unix)]
+mod person;
+#[cfg(unix)]
 mod pins;
 #[cfg(unix)]
 mod secrets;

@@ -15,6 +15,7 @@ use endpoint::http::{self as door, HttpDoor};
 use endpoint::socket::Listener;
 use hub::config::{Hub, PlaceError, Places, ReadError};
 use hub::operate::OperatorHandle;
+use hub::pin::{Pin, PinError};
 use hub::prepared::{Prepared, prepare};
 use hub::record::Audit;
 use hub::relay::{Boot, Relay};
@@ -63,6 +64,9 @@ enum Fault {
     Store(#[from] StoreFault),
     #[error(transparent)]
     Tokens(#[from] TokenError),
+    /// The file of the PIN cannot be read: without it nobody can be told from the person.
+    #[error(transparent)]
+    Pin(#[from] PinError),
     #[error(transparent)]
     Launch(#[from] upstream::launch::LaunchFault),
 }
@@ -96,7 +100,9 @@ impl Fault {
             Fault::Config(error) => return refuse(&error.lines(), form),
             Fault::Running(_) => ("already_running", Some("callgate status"), Exit::Failed),
             Fault::Store(_) => ("store", None, Exit::Failed),
-            Fault::Places(_) | Fault::System(..) | Fault::Tokens(_) | Fault::Launch(_) => ("io", None, Exit::Failed),
+            Fault::Places(_) | Fault::System(..) | Fault::Tokens(_) | Fault::Pin(_) | Fault::Launch(_) => {
+                ("io", None, Exit::Failed)
+            }
         };
         let problem = Problem::new(code, sentence(self));
         say(&next.into_iter().fold(problem, Problem::next), form);
@@ -222,6 +228,7 @@ async fn relay(
     let listener = Listener::open(&agent_socket).map_err(failed("agent.sock cannot be made"))?;
 
     let book = Arc::new(Tokens::open(&places.state.join("tokens.json"))?);
+    let pin = Arc::new(Pin::open(&places.state.join("pin.json"))?);
     let mut valid = book.valid();
     let (end_http, http_ended) = watch::channel(false);
     let mut doors = tokio::task::JoinSet::new();
@@ -247,12 +254,13 @@ async fn relay(
     let log = Arc::new(audit::Log { dir: places.state.clone(), committer: committer.clone() });
     committer.submit(Job::Keep { days: settings.audit.keep_days }, None);
     let closed = "the person's door cannot be opened";
-    let (desk, desk_opened) = desk::start(places, handle.clone(), reading, log, book).map_err(failed(closed))?;
+    let (desk, desk_opened) = desk::start(places, handle.clone(), reading, log, book, pin).map_err(failed(closed))?;
 
     // Agents are answered already. Others are told when all doors are open and the log has begun.
     let opened = async {
-        let recovered = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??.recovered;
-        relay.settled(&recovered);
+        let settlement = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??;
+        let recovered = settlement.recovered;
+        relay.settled(&recovered, settlement.trust);
         for call in &recovered {
             tracing::warn!(call = %call.call, fate = fate(call.fate), server = %call.server, item = %call.item, "a call was open when the last run ended");
         }

@@ -35,7 +35,7 @@ pub async fn serve(mut door: Door, parts: ControlParts, end: impl Future<Output 
             Some(_) = connections.join_next() => {}
             stream = door.accept(), if connections.len() < MOST_CONNECTIONS => match stream {
                 Ok(Some(stream)) => {
-                    let peer = Peer { pid: socket::peer(&stream) };
+                    let peer = Peer::of(socket::peer(&stream));
                     let router = router.clone().layer(Extension(peer));
                     connections.spawn(connection(stream, router, stopping.clone()));
                 }

@@ -6,6 +6,7 @@ mod audit;
 mod events;
 mod logs;
 mod operations;
+mod person;
 mod problems;
 mod routes;
 #[cfg(unix)]
@@ -26,6 +27,7 @@ pub use socket::Door;
 
 use hub::config::Places;
 use hub::operate::OperatorHandle;
+use hub::pin::Pin;
 use hub::tokens::Tokens;
 use std::sync::Arc;
 
@@ -40,6 +42,8 @@ pub struct ControlParts {
     pub audit: Arc<dyn AuditSource>,
     /// The tokens of HTTP clients.
     pub tokens: Arc<Tokens>,
+    /// The person's PIN.
+    pub pin: Arc<Pin>,
     /// Where everything is.
     pub places: Places,
 }

@@ -1,5 +1,6 @@
 //! The two paths of the door, and what a request must look like before an operation sees it.
 
+use crate::person::{self, Caller, Here};
 use crate::problems::{Failure, Outcome};
 use crate::{ControlParts, events, operations};
 use axum::Router;
@@ -71,19 +72,20 @@ async fn listen(State(shared): State<Shared>) -> Response {
 }
 
 /// Who is at the other end of a connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Peer {
     /// Its process, where the system tells.
-    pub pid: Option<u32>,
+    pub caller: Option<Caller>,
 }
 
 impl Peer {
+    /// The process of this number as it is now.
+    pub fn of(pid: Option<u32>) -> Peer {
+        Peer { caller: pid.and_then(|pid| Caller::of(&Here, pid)) }
+    }
     /// What people read of who decided.
     pub fn name(&self) -> String {
-        match self.pid {
-            Some(pid) => format!("command line (pid {pid})"),
-            None => "command line".to_owned(),
-        }
+        self.caller.map_or_else(|| "an untold process".to_owned(), |caller| person::describe(&Here, caller))
     }
 }
 

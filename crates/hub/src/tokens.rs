@@ -1,10 +1,10 @@
 //! The book of the HTTP clients' tokens: names, hashes and dates in one small file, never a token itself.
 //! Absent means that there are none yet; unreadable is an error and never means that there are none.
 
+use crate::private_file;
 use contract::Hash;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -157,14 +157,8 @@ fn hashes(list: &[Token]) -> Vec<(String, Hash)> {
 }
 
 fn read(file: &Path) -> Result<Vec<Token>, TokenError> {
-    let failed = |source| TokenError::Io { file: file.into(), source };
-    let opened = match File::open(file) {
-        Ok(opened) => opened,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut text = Vec::new();
-    opened.take(LARGEST).read_to_end(&mut text).map_err(failed)?;
+    let read = private_file::read(file, LARGEST).map_err(|source| TokenError::Io { file: file.into(), source })?;
+    let Some(text) = read else { return Ok(Vec::new()) };
     let garbled = |source| TokenError::Garbled { file: file.into(), source };
     let mut tokens = serde_json::from_slice::<Written>(&text).map_err(garbled)?.tokens;
     if tokens.iter().any(|token| token.hash.parse::<Hash>().is_err()) {
@@ -174,24 +168,8 @@ fn read(file: &Path) -> Result<Vec<Token>, TokenError> {
     Ok(tokens)
 }
 
-/// Whole and durable, or not at all; 0600 from the first byte.
 fn write(file: &Path, tokens: &[Token]) -> io::Result<()> {
-    let fresh = file.with_extension("new");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut opened = options.open(&fresh)?;
-    #[cfg(unix)]
-    opened.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    let text = serde_json::to_vec_pretty(&Written { tokens: tokens.to_vec() })?;
-    opened.write_all(&text)?;
-    opened.sync_all()?;
-    std::fs::rename(&fresh, file)?;
-    match file.parent() {
-        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
-        _ => Ok(()),
-    }
+    private_file::write(file, &serde_json::to_vec_pretty(&Written { tokens: tokens.to_vec() })?)
 }
 
 #[cfg(test)]

@@ -150,5 +150,6 @@ pub(crate) fn client(seat: &SeatCore) -> ClientView {
         version: None,
         since_ms: millis(seat.since),
         calls: seat.calls(),
+        process: seat.identity.process,
     }
 }

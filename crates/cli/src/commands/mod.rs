@@ -99,13 +99,13 @@ fn token(command: Token, hub: &Client, out: &Out) -> Result<Exit, Fault> {
             out.document(&list, |screen| show::tokens::list(&list.tokens, screen))
         }
         Token::Add(args) => {
-            let made = hub.call::<op::TokenAdd>(&TokenName { name: args.name })?;
+            let made = pin::decide::<op::TokenAdd>(hub, |pin| TokenName { name: args.name.clone(), pin })?;
             // Only the token goes to stdout, so that it can be caught in a variable.
             out.aside("Shown this once. A host sends it as:  Authorization: Bearer TOKEN");
             out.document(&made, |_| format!("{}\n", made.token))
         }
         Token::Remove(args) => {
-            let removed = hub.call::<op::TokenRemove>(&TokenName { name: args.name })?;
+            let removed = pin::decide::<op::TokenRemove>(hub, |pin| TokenName { name: args.name.clone(), pin })?;
             out.document(&removed, |_| {
                 format!("The token of {} is worthless now.\n", operator::visible::escape(&removed.name))
             })

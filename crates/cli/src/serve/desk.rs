@@ -3,6 +3,7 @@
 use control::{AuditSource, ControlParts, Door, LogSource};
 use hub::config::{ConfigWatch, Places};
 use hub::operate::OperatorHandle;
+use hub::pin::Pin;
 use hub::tokens::Tokens;
 use std::io;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub(super) fn start(
     logs: Arc<dyn LogSource>,
     audit: Arc<dyn AuditSource>,
     tokens: Arc<Tokens>,
+    pin: Arc<Pin>,
 ) -> io::Result<(Desk, oneshot::Receiver<io::Result<()>>)> {
     let owned = places.clone();
     let socket = places.operator_socket();
@@ -68,7 +70,7 @@ pub(super) fn start(
                 }
                 std::future::pending::<()>().await;
             };
-            let parts = ControlParts { hub: hub.clone(), logs, audit, tokens, places: owned };
+            let parts = ControlParts { hub: hub.clone(), logs, audit, tokens, pin, places: owned };
             let serving = control::serve(door, parts, async {
                 let _ = ended.await;
             });

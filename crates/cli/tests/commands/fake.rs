@@ -6,6 +6,7 @@ use hub::config::Places;
 use hub::operate::{
     CallView, Operation, OperatorHandle, Refusal, ReloadView, ServerDetail, ServerView, Slow, Status, ToolView,
 };
+use hub::pin::Pin;
 use hub::tokens::Tokens;
 use operator::words::{AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTrail};
 use operator::words::{Effect, Tail};
@@ -63,6 +64,7 @@ impl Home {
                     logs: Arc::new(Logs(source)),
                     audit: Arc::new(NoLog),
                     tokens: Arc::new(Tokens::open(&places.state.join("tokens.json")).unwrap()),
+                    pin: Arc::new(Pin::open(&places.state.join("pin.json")).unwrap()),
                     places: places.clone(),
                 };
                 let door = Door::open(&places.operator_socket()).unwrap();
@@ -206,6 +208,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
             | Operation::Reviews(..)
             | Operation::ApproveDefinition(..)
             | Operation::Policy(_)
+            | Operation::Trust(_)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => drop(tell.send(Status {
                 pid: process.lock().unwrap().id(),
@@ -221,6 +224,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
                 waiting: 0,
                 unknown: 0,
                 pause: hub::person::Pause::default(),
+                from_host_tree: true,
             })),
             Operation::Server(name, tell) => drop(tell.send(server(&name).map(|server| ServerDetail {
                 server,

@@ -13,6 +13,7 @@ pub use config::{config_paths, config_report};
 
 use crate::audit;
 use crate::logs::{self, LogOf};
+use crate::person;
 use crate::problems::{Failure, Outcome};
 use crate::routes::{Peer, Shared};
 use crate::views;
@@ -22,11 +23,12 @@ use bytes::Bytes;
 use hub::operate::ServerAction;
 use operator::operations::{Document, Operation};
 use operator::words::{ServerList, Stopping as Ending};
-use operator::{Name, code, op};
+use operator::{Name, op};
 
-/// Does the operation with the body of its request.
+/// Does the operation with the body of its request, if whoever asks may have it done.
 pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcome<Response> {
     let parts = &shared.parts;
+    person::admit(name, &body, parts, peer).await?;
     let hub = &parts.hub;
     match name {
         Name::Status => {
@@ -101,7 +103,8 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
             document::<op::ConfigPath>(config_paths(&parts.places))
         }
         Name::ApprovalList => {
-            document::<op::ApprovalList>(approvals::list(hub, input::<op::ApprovalList>(&body)?, false).await?)
+            let filter = input::<op::ApprovalList>(&body)?;
+            document::<op::ApprovalList>(approvals::list(hub, filter, parts.pin.is_set()).await?)
         }
         Name::ApprovalShow => {
             document::<op::ApprovalShow>(approvals::show(hub, &input::<op::ApprovalShow>(&body)?.id).await?)
@@ -147,20 +150,19 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         }
         Name::AuditAccept => {
             let asked = input::<op::AuditAccept>(&body)?;
-            document::<op::AuditAccept>(audit::read(&parts.audit, move |source| source.accept(&asked.accept)).await?)
+            let accepted = audit::read(&parts.audit, move |source| source.accept(&asked.accept)).await?;
+            hub.trust().await?;
+            document::<op::AuditAccept>(accepted)
         }
         Name::AuditExport => Ok(audit::export(&parts.audit, input::<op::AuditExport>(&body)?, shared.stopping)),
         Name::PolicyCheck => {
             nothing::<op::PolicyCheck>(&body)?;
             document::<op::PolicyCheck>(policy::check(hub).await?)
         }
-        Name::ApprovalPin => Err(not_offered(name)),
+        Name::ApprovalPin => {
+            document::<op::ApprovalPin>(person::change(parts, input::<op::ApprovalPin>(&body)?).await?)
+        }
     }
-}
-
-/// What this hub has a name for and no answer yet.
-fn not_offered(name: Name) -> Failure {
-    Failure::new(code::NOT_OFFERED, format!("this hub does not offer {} yet", name.as_str())).next("callgate --version")
 }
 
 fn input<O: Operation>(body: &[u8]) -> Outcome<O::Input> {

@@ -7,6 +7,7 @@ use hub::operate::{
     CallView, Event, Operation, OperatorHandle, Refusal, ReloadView, ServerAction, ServerDetail, ServerView, Slow,
     Status, ToolView,
 };
+use hub::pin::Pin;
 use hub::tokens::Tokens;
 use operator::Client;
 use operator::words::{AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTrail};
@@ -20,6 +21,7 @@ use tokio::task::JoinSet;
 pub struct Fake {
     pub home: tempfile::TempDir,
     pub places: Places,
+    pub pin: Arc<Pin>,
     pub client: Client,
     pub events: broadcast::Sender<Event>,
     pub log: broadcast::Sender<Arc<str>>,
@@ -28,7 +30,12 @@ pub struct Fake {
 }
 
 impl Fake {
+    /// A hub that takes everybody for a person.
     pub fn start() -> Fake {
+        Fake::with(|_| {})
+    }
+    /// The same with another status.
+    pub fn with(change: fn(&mut Status)) -> Fake {
         let home = tempfile::tempdir().unwrap();
         let env = |name: &str| (name == "CALLGATE_HOME").then(|| home.path().to_owned());
         let places = Places::of(Platform::HERE, &env, None).unwrap();
@@ -38,20 +45,22 @@ impl Fake {
         let (events, _) = broadcast::channel(4);
         let (log, _) = broadcast::channel(4);
         let (end, ended) = oneshot::channel::<()>();
+        let pin = Arc::new(Pin::open(&home.path().join("pin.json")).unwrap());
         let parts = ControlParts {
             hub: OperatorHandle::new(words, events.clone()),
             logs: Arc::new(Logs(log.clone())),
             audit: Arc::new(NoLog),
             tokens: Arc::new(Tokens::open(&home.path().join("tokens.json")).unwrap()),
+            pin: Arc::clone(&pin),
             places: places.clone(),
         };
         let mut tasks = JoinSet::new();
-        tasks.spawn(relay(ear));
+        tasks.spawn(relay(ear, change));
         let door = Door::open(&socket).unwrap();
         tasks.spawn(serve(door, parts, async {
             let _ = ended.await;
         }));
-        Fake { home, places, client: Client::new(socket), events, log, end: Some(end), tasks }
+        Fake { home, places, pin, client: Client::new(socket), events, log, end: Some(end), tasks }
     }
     pub fn socket(&self) -> PathBuf {
         self.client.socket().into()
@@ -106,7 +115,7 @@ fn unknown(name: &str) -> Refusal {
     }
 }
 
-async fn relay(mut ear: mpsc::Receiver<Operation>) {
+async fn relay(mut ear: mpsc::Receiver<Operation>, change: fn(&mut Status)) {
     let known = |name: &str| if ["notes", "shop"].contains(&name) { Ok(server_view(name)) } else { Err(unknown(name)) };
     while let Some(word) = ear.recv().await {
         match word {
@@ -120,9 +129,10 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
             | Operation::Reviews(..)
             | Operation::ApproveDefinition(..)
             | Operation::Policy(_)
+            | Operation::Trust(_)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => {
-                let _ = tell.send(Status {
+                let mut status = Status {
                     pid: 42,
                     version: "0.1.0".into(),
                     started_ms: 1,
@@ -136,7 +146,10 @@ async fn relay(mut ear: mpsc::Receiver<Operation>) {
                     waiting: 0,
                     unknown: 0,
                     pause: hub::person::Pause::default(),
-                });
+                    from_host_tree: true,
+                };
+                change(&mut status);
+                let _ = tell.send(status);
             }
             Operation::Server(name, tell) => {
                 let _ = tell.send(known(&name).map(|server| ServerDetail {

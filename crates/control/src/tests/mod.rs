@@ -4,3 +4,4 @@
 mod door;
 mod fake;
 mod operations;
+mod person;

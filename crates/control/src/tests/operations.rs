@@ -84,7 +84,7 @@ async fn what_is_not_done_has_a_code() {
 async fn tokens_are_told_once() {
     let fake = Fake::start();
     let client = &fake.client;
-    let name = |name: &str| TokenName { name: name.into() };
+    let name = |name: &str| TokenName { name: name.into(), pin: None };
     let token = client.call::<op::TokenAdd>(&name("ci")).await.unwrap().token;
     assert_eq!(code(client.call::<op::TokenAdd>(&name("ci")).await.unwrap_err()), "token_exists");
     assert_eq!(code(client.call::<op::TokenAdd>(&name("")).await.unwrap_err()), "bad_input");

@@ -1,14 +1,19 @@
 //! Tokens of HTTP clients.
 
+use super::PinCode;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Names one token.
+/// Names one token that is to be made or removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct TokenName {
     /// The client's name.
     pub name: String,
+    /// The PIN, where one is set.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub pin: Option<PinCode>,
 }
 
 /// A token just made: the only place where it is ever told.

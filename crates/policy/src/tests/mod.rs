@@ -1,8 +1,11 @@
 //! Tests of this crate, by what they are about.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod calls;
 mod effects;
 mod findings;
+mod model;
+mod permits;
 mod rules;
 mod tiers;
 mod when;
