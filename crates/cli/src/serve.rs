@@ -161,7 +161,11 @@ async fn relay(
     let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state, seed)?;
     let (tell, mut told) = mpsc::channel(256);
     let (settle, settled) = oneshot::channel();
-    let options = store::Options::new(env!("CARGO_PKG_VERSION"));
+    let mut options = store::Options::new(env!("CARGO_PKG_VERSION"));
+    options.durability = match prepared.config.hub.audit.durability {
+        hub::config::Durability::System => store::Durability::System,
+        hub::config::Durability::Power => store::Durability::Power,
+    };
     // What the last run left open is settled on the disk while the doors are opened.
     let opening = Store::begin(
         &places.state,

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod calls;
+mod docs;
 mod effects;
 mod findings;
 mod model;
@@ -9,6 +10,7 @@ mod permits;
 mod rules;
 mod tiers;
 mod when;
+mod world;
 
 use crate::{Effect, Fallback, Hints, Profile, RuleSource, Rulebook, Target, Then};
 
