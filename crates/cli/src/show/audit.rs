@@ -30,12 +30,7 @@ fn subject(row: &AuditRow) -> String {
 
 /// Time from the request to the answer, without the person's.
 fn took(row: &AuditRow) -> u64 {
-    checking(row) + row.queued_us + row.ran_us + row.answered_us
-}
-
-/// Time of checks and rules: until the verdict, without the person's.
-pub fn checking(row: &AuditRow) -> u64 {
-    row.checked_us.saturating_sub(row.held_us)
+    row.checked_us + row.queued_us + row.ran_us + row.answered_us
 }
 
 /// What else there is to know: who decided, which rule, why.

@@ -14,7 +14,7 @@ fn story() -> AuditTrail {
         AuditRow { by: Some("the command line (pid 7)".into()), held_us: 12_300_000, ..row(12_301, "decision", "ok") };
     let intent = AuditRow { rule: None, why: Some("No rule names it.".into()), ..row(12_302, "intent", "") };
     let end = AuditRow {
-        checked_us: 12_300_440,
+        checked_us: 440,
         held_us: 12_300_000,
         queued_us: 2_100,
         ran_us: 180_000,

@@ -2,7 +2,7 @@
 //! the queue's, the tool's.
 
 use super::arguments::many;
-use super::audit::{checking, ink};
+use super::audit::ink;
 use super::screen::{Ink, Screen};
 use super::servers::Fields;
 use super::when;
@@ -91,7 +91,7 @@ fn steps(rows: &[AuditRow]) -> Vec<Step> {
     let mut steps = vec![Step { at_ms: Some(first.at_ms), ..plain("received", format!("{sizes} of arguments")) }];
     let timed = rows.iter().rev().find(|row| row.checked_us + row.queued_us + row.ran_us > 0);
     if let Some(row) = timed {
-        steps.push(Step { took_us: Some(checking(row)), ..plain("checked", String::new()) });
+        steps.push(Step { took_us: Some(row.checked_us), ..plain("checked", String::new()) });
     }
     for row in rows {
         let by = row.by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
