@@ -252,7 +252,6 @@ async fn relay(
     let handle = OperatorHandle::new(operations, events);
     let reading = Arc::new(logs::Reading::new(server_logs, &places.logs()));
     let log = Arc::new(audit::Log { dir: places.state.clone(), committer: committer.clone() });
-    committer.submit(Job::Keep { days: settings.audit.keep_days }, None);
     let closed = "the person's door cannot be opened";
     let (desk, desk_opened) = desk::start(places, handle.clone(), reading, log, book, pin).map_err(failed(closed))?;
 

@@ -84,6 +84,8 @@ pub struct WaitingCall {
     pub asked_before: u32,
     /// How often that ended in a no.
     pub denied_before: u32,
+    /// How the tool's definition stands against what was approved.
+    pub definition: EntryState,
     /// Description of the tool.
     pub description: Option<String>,
     /// Its input schema.

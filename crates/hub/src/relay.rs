@@ -192,6 +192,9 @@ impl Relay {
         let rulebook = self.accepted(&mut new, rulebook);
         self.core.gate.set(settings(&new, rulebook));
         let released = self.hold_launches(&mut new, &mut specs);
+        if self.config.borrow().hub.audit.keep_days != new.hub.audit.keep_days || self.core.backends().is_empty() {
+            self.core.ledger.job(store::Job::Keep { days: new.hub.audit.keep_days });
+        }
         let changes = config::diff(&self.config.borrow(), &new);
         let touched: Vec<String> = [changes.relaunched, changes.adjusted, released].concat();
         let (gone, kept): (Vec<_>, Vec<_>) = self.core.backends().into_iter().partition(|backend| {

@@ -39,7 +39,7 @@ pub fn approval(it: &WaitingCall) -> Approval {
         arguments_bytes: arguments.len() as u64,
         digest: record.sent.map(|digest| digest.to_string()).unwrap_or_default(),
         definition_hash: record.definition.map(|hash| hash.to_string()),
-        definition: PinState::Approved,
+        definition: state(it.definition),
         asked_before: it.asked_before,
         denied_before: it.denied_before,
         edited: record.edited.is_some(),
@@ -178,12 +178,7 @@ fn entry(it: person::EntryReview) -> EntryReview {
         },
         name: it.name,
         exposed: it.exposed,
-        state: match it.state {
-            person::EntryState::Approved => PinState::Approved,
-            person::EntryState::New => PinState::New,
-            person::EntryState::Changed => PinState::Changed,
-            person::EntryState::Blocked => PinState::Blocked,
-        },
+        state: state(it.state),
         effect: it.effect,
         effect_before: it.effect_before,
         tier: it.tier.map(tier),
@@ -191,6 +186,15 @@ fn entry(it: person::EntryReview) -> EntryReview {
         raised: it.raised,
         lines: it.lines.into_iter().map(line).chain(new).collect(),
         hash: it.hash,
+    }
+}
+
+fn state(state: person::EntryState) -> PinState {
+    match state {
+        person::EntryState::Approved => PinState::Approved,
+        person::EntryState::New => PinState::New,
+        person::EntryState::Changed => PinState::Changed,
+        person::EntryState::Blocked => PinState::Blocked,
     }
 }
 

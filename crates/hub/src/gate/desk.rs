@@ -1,12 +1,12 @@
 //! What the person's door asks of the gate: what waits, what the rules would say, what is paused.
 
 use super::case::Case;
-use super::{decide, now_ms, settle};
+use super::{decide, now_ms, review, settle};
 use crate::agent::View;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal};
-use crate::person::{Explained, Finding, Pause, Policy, Question, WaitingCall};
+use crate::person::{EntryState, Explained, Finding, Pause, Policy, Question, WaitingCall};
 use bytes::Bytes;
 use contract::Arguments;
 use policy::{CallState, Event, Fallback, Scope};
@@ -44,6 +44,7 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
         again: case.badge.borrow().clone(),
         asked_before,
         denied_before,
+        definition: tool.map_or(EntryState::Blocked, |tool| review::state_of(&tool.review())),
         description: tool.and_then(|tool| tool.read.tool.description.as_deref().map(String::from)),
         schema: tool.map(|tool| schema(tool)),
         record,

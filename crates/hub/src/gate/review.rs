@@ -92,6 +92,16 @@ fn candidates(core: &Core, backend: &Backend) -> Vec<Candidate> {
     launch.into_iter().chain(instructions).chain(tools).chain(prompts).chain(resources).chain(templates).collect()
 }
 
+/// How an entry stands, for people.
+pub(crate) fn state_of(review: &Review) -> EntryState {
+    match review {
+        Review::New => EntryState::New,
+        Review::Approved => EntryState::Approved,
+        Review::Calm(_) => EntryState::Changed,
+        Review::Raised(_) | Review::Flagged(_) => EntryState::Blocked,
+    }
+}
+
 impl Candidate {
     fn pin(&self, backend: &Backend, how: PinHow) -> Pin {
         Pin {
@@ -110,12 +120,7 @@ impl Candidate {
         }
     }
     fn state(&self) -> EntryState {
-        match self.review {
-            Review::New => EntryState::New,
-            Review::Approved => EntryState::Approved,
-            Review::Calm(_) => EntryState::Changed,
-            Review::Raised(_) | Review::Flagged(_) => EntryState::Blocked,
-        }
+        state_of(&self.review)
     }
     /// A tool that nobody has used waits for a look; what is no tool was held fast when it was first seen.
     fn waits(&self) -> bool {
