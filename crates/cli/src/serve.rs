@@ -100,7 +100,9 @@ impl Fault {
             Fault::Config(error) => return refuse(&error.lines(), form),
             Fault::Running(_) => ("already_running", Some("callgate status"), Exit::Failed),
             Fault::Store(_) => ("store", None, Exit::Failed),
-            Fault::Places(_) | Fault::System(..) | Fault::Tokens(_) | Fault::Launch(_) => ("io", None, Exit::Failed),
+            Fault::Places(_) | Fault::System(..) | Fault::Tokens(_) | Fault::Pin(_) | Fault::Launch(_) => {
+                ("io", None, Exit::Failed)
+            }
         };
         let problem = Problem::new(code, sentence(self));
         say(&next.into_iter().fold(problem, Problem::next), form);
