@@ -199,10 +199,8 @@ fn a_call_cut_off_by_a_crash_is_unknown_until_a_person_settles_it() {
         json!({ "name": "s__slow_write", "arguments": arguments, "_meta": { "dev.callgate/idempotencyKey": key } })
     };
     client.send("tools/call", slow("k"));
-    eventually("a running call", || {
-        let calls = home.json(&["call", "list"]);
-        calls["calls"].as_array()?.iter().any(|call| call["standing"] == "running").then_some(())
-    });
+    eventually("its server has it", || (home.json(&["server", "show", "s"])["running"] == 1).then_some(()));
+    assert_eq!(home.json(&["call", "list"])["calls"][0]["standing"], "running");
     hub.kill();
     let _second = home.serve();
     client.await_tool(ORDER);
@@ -307,4 +305,35 @@ fn a_pause_holds_what_may_change_something_and_lets_it_go_on() {
     home.json(&["resume"]);
     assert_eq!(outcome(&client.answer(&call)["result"]), "ran");
     assert_eq!(lines(&home), ["first", "second"]);
+}
+
+#[test]
+fn a_pause_and_a_log_that_was_put_back_hold_calls_over_a_restart() {
+    let home = home(json!({ "default": "allow", "approval": { "holdSeconds": 0 } }));
+    let hub = home.serve();
+    let mut client = host(&home, "cursor");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "1" }))), "ran");
+    home.json(&["pause"]);
+    drop(hub);
+    let hub = home.serve();
+    client.await_tool(ORDER);
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "2" }))), "pending");
+    home.json(&["resume"]);
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "3" }))), "ran");
+    assert_eq!(home.run(&["stop"]).0, 0);
+    drop(hub);
+    // The anchor is gone: what is there may be an older file.
+    std::fs::remove_file(home.path("audit.anchor")).unwrap();
+    let _hub = home.serve();
+    let mut client = host(&home, "cursor");
+    let (code, told, _) = home.run(&["audit", "verify", "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((code, &told["whole"]), (1, &json!(false)), "{told}");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "4" }))), "pending");
+    assert_eq!(text(&client.call("s__echo", json!({ "text": "reads run" }))), "reads run");
+    let (code, out, err) = home.run(&["audit", "verify", "--accept", told["accept"].as_str().unwrap()]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "5" }))), "ran");
+    assert_eq!(home.run(&["audit", "verify"]).0, 0);
+    assert_eq!(lines(&home), ["1", "3", "5"]);
 }

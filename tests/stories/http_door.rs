@@ -79,6 +79,27 @@ fn strangers_browsers_and_rebound_names_are_kept_out() {
 }
 
 #[test]
+fn a_message_over_several_lines_reaches_a_stdio_server_as_one() {
+    let door = door();
+    let first = door.post(&[], &initialize());
+    let session = format!("Mcp-Session-Id: {}", first.header("Mcp-Session-Id").expect("a session id"));
+    let mut head = door.head();
+    head.extend([session, "MCP-Protocol-Version: 2025-11-25".into()]);
+    // Between its tokens a message may be broken anywhere. What stands on a line of its own must not become a message
+    // of its own: the server would do what nobody has permitted.
+    let hidden = r#"{"jsonrpc":"2.0","id":"hidden","method":"tools/call","params":{"name":"echo","arguments":{"text":"smuggled"}}}"#;
+    for end in ["\n", "\r", "\r\n"] {
+        let body = format!(
+            "{{\"jsonrpc\":\"2.0\",{end}\"id\":8,\"method\":\"tools/call\",\"params\":{{\"name\":\"f__echo\",{end}\
+             \"arguments\":{{{end} \"text\":{end}\"several\",\"x\":{end}{hidden}{end}}}}}}}"
+        );
+        let answer = http(&door.url, "POST", &head, &body).message();
+        assert_eq!(answer["id"], 8, "{answer}");
+        assert!(answer["result"].to_string().contains("several"), "{answer}");
+    }
+}
+
+#[test]
 fn legacy_clients_have_sessions_of_their_own() {
     let door = door();
     let first = door.post(&[], &initialize());

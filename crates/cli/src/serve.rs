@@ -161,7 +161,11 @@ async fn relay(
     let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state, seed)?;
     let (tell, mut told) = mpsc::channel(256);
     let (settle, settled) = oneshot::channel();
-    let options = store::Options::new(env!("CARGO_PKG_VERSION"));
+    let mut options = store::Options::new(env!("CARGO_PKG_VERSION"));
+    options.durability = match prepared.config.hub.audit.durability {
+        hub::config::Durability::System => store::Durability::System,
+        hub::config::Durability::Power => store::Durability::Power,
+    };
     // What the last run left open is settled on the disk while the doors are opened.
     let opening = Store::begin(
         &places.state,
@@ -254,8 +258,9 @@ async fn relay(
 
     // Agents are answered already. Others are told when all doors are open and the log has begun.
     let opened = async {
-        let recovered = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??.recovered;
-        relay.settled(&recovered);
+        let settlement = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??;
+        let recovered = settlement.recovered;
+        relay.settled(&recovered, settlement.trust);
         for call in &recovered {
             tracing::warn!(call = %call.call, fate = fate(call.fate), server = %call.server, item = %call.item, "a call was open when the last run ended");
         }

@@ -290,6 +290,8 @@ pub enum Operation {
     Reviews(Option<String>, oneshot::Sender<Vec<ServerReview>>),
     /// Approve what was shown: server or entry, its hash, who says so.
     ApproveDefinition(String, Hash, String, oneshot::Sender<Result<Approved, Refusal>>),
+    /// A person has accepted the log as it is.
+    Trust(oneshot::Sender<()>),
     /// The policy as it is.
     Policy(oneshot::Sender<Policy>),
     /// How the rules see a call.
@@ -380,6 +382,10 @@ impl OperatorHandle {
     /// Approves what was shown: all that waits of a server, or one entry.
     pub async fn approve_definition(&self, target: &str, hash: Hash, by: &str) -> Result<Approved, Refusal> {
         self.ask(|tell| Operation::ApproveDefinition(target.into(), hash, by.into(), tell)).await?
+    }
+    /// A person has accepted the log as it is: calls are judged as usual again.
+    pub async fn trust(&self) -> Result<(), Refusal> {
+        self.ask(Operation::Trust).await
     }
     /// The policy as it is, and what is odd about it.
     pub async fn policy(&self) -> Result<Policy, Refusal> {

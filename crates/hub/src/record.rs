@@ -82,6 +82,10 @@ impl Record {
     /// The same of a call that has a record of its own: its number, and the time that a person took.
     pub(crate) fn of_case(mut self, row: &CallRecord) -> Record {
         self.call = row.call;
+        if row.decided_ms > 0 {
+            // Human time has its own clock: it is checked from when it was claimed.
+            self.received = Instant::now();
+        }
         let held_ms = row.decided_ms.saturating_sub(row.asked_ms);
         self.held_us = u32::try_from(held_ms.saturating_mul(1000)).unwrap_or(u32::MAX);
         self

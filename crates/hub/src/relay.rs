@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::gate::pins::Launch;
 use crate::gate::{self, Held, Settings, desk};
 use crate::operate::{CallView, Event, Operation, Refusal, ReloadView, ServerAction, ServerView, Status};
-use crate::person::Approved;
+use crate::person::{Approved, Pause};
 use crate::prepared::{self, Prepared};
 use crate::record::{Audit, recall};
 use crate::views;
@@ -93,6 +93,15 @@ impl Relay {
             relay.core.gate.pins.take_over(std::mem::take(&mut kept.pins), relay.core.ledger.vault());
             (std::mem::take(&mut kept.calls), std::mem::take(&mut kept.grants))
         };
+        let pause = {
+            let kept = relay.kept.borrow();
+            kept.settings.iter().find(|(key, _)| key == desk::PAUSE).map(|(_, text)| text.clone())
+        };
+        if let Some(text) = pause {
+            // What cannot be read was a pause all the same.
+            let unread = || Pause { since_ms: Some(0), by: String::new() };
+            relay.core.gate.set_pause(serde_json::from_str(&text).unwrap_or_else(|_| unread()));
+        }
         let accepted = {
             let kept = relay.kept.borrow();
             kept.settings.iter().find(|(key, _)| key == ACCEPTED).map(|(_, text)| text.clone())
@@ -110,7 +119,8 @@ impl Relay {
     }
 
     /// What became of the calls that were open when the last run ended.
-    pub fn settled(&self, recovered: &[store::Recovered]) {
+    pub fn settled(&self, recovered: &[store::Recovered], trust: store::Trust) {
+        self.core.gate.set_distrust(trust != store::Trust::Whole);
         gate::kept::settle(&self.core, recovered);
     }
 
@@ -355,7 +365,12 @@ impl Relay {
                     drop(tell.send(desk::settle(&core, &id, finding, &by).await));
                 });
             }
-            Operation::Pause(pauses, by, tell) => drop(tell.send(desk::pause(&self.core, pauses, by))),
+            Operation::Pause(pauses, by, tell) => {
+                let core = Rc::clone(&self.core);
+                task::spawn("person pauses calls", async move {
+                    drop(tell.send(desk::pause(&core, pauses, by).await));
+                });
+            }
             Operation::Reviews(server, tell) => {
                 drop(tell.send(gate::review::diff(&self.core, server.as_deref())));
             }
@@ -372,6 +387,10 @@ impl Relay {
                     }
                     drop(tell.send(approved));
                 });
+            }
+            Operation::Trust(tell) => {
+                desk::trust(&self.core);
+                let _ = tell.send(());
             }
             Operation::Policy(tell) => drop(tell.send(desk::policy(&self.core))),
             Operation::Explain(question, tell) => drop(tell.send(desk::explain(&self.core, question))),

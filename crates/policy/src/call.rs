@@ -72,7 +72,7 @@ pub enum Event {
 
 /// An event that cannot happen to a call that stands so; nothing is changed by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a call that is {} can't {event:?}", .state.as_str())]
+#[error("a call that is {} can't be {}", .state.as_str(), .event.participle())]
 pub struct Unfit {
     /// Where it stands.
     pub state: CallState,
@@ -142,6 +142,26 @@ impl Event {
         Event::NotRan,
         Event::Forget,
     ];
+
+    /// What is done to the call, as in "it can't be …".
+    pub const fn participle(self) -> &'static str {
+        match self {
+            Event::Ask => "asked about",
+            Event::Refuse => "refused",
+            Event::Approve => "approved",
+            Event::Deny => "denied",
+            Event::Expire => "left to expire",
+            Event::Claim => "claimed",
+            Event::Stricter => "asked about again",
+            Event::Forbid => "forbidden",
+            Event::NotSent(Leave::Rules | Leave::Person) => "given back",
+            Event::End => "ended",
+            Event::Lost => "lost",
+            Event::Ran => "settled as run",
+            Event::NotRan => "settled as not run",
+            Event::Forget => "forgotten",
+        }
+    }
 }
 
 /// Where a call stands after an event.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub const MAX_RULES: usize = 1000;
 /// Most patterns in one book.
 pub const MAX_PATTERNS: usize = 5000;
+/// Most memory in bytes that all patterns of conditions may take.
+const MAX_MEMORY: usize = 8 << 20;
 /// Longest name of a rule, pattern or reason in bytes.
 const MAX_TEXT: usize = 1000;
 
@@ -179,6 +181,7 @@ pub(crate) fn rules(sources: &[RuleSource], faults: &mut Vec<RuleFault>) -> Vec<
         return Vec::new();
     }
     let mut out = Vec::with_capacity(sources.len());
+    let mut memory = 0;
     for (rule, source) in sources.iter().enumerate() {
         let mut fault = |place: &str, problem: String| faults.push(RuleFault { rule, place: place.into(), problem });
         if source.name.trim().is_empty() {
@@ -200,6 +203,12 @@ pub(crate) fn rules(sources: &[RuleSource], faults: &mut Vec<RuleFault>) -> Vec<
         let when = source.when.as_deref().and_then(|text| {
             When::compile(text).map_err(|problems| problems.into_iter().for_each(|it| fault("when", it))).ok()
         });
+        memory += when.as_ref().map_or(0, |when: &When| when.reads().memory);
+        if memory > MAX_MEMORY {
+            let problem = format!("the patterns of all conditions take more than {} MiB", MAX_MEMORY >> 20);
+            faults.push(RuleFault { rule, place: "when".to_owned(), problem });
+            return out;
+        }
         out.push(Rule {
             name: source.name.as_str().into(),
             then: source.then,

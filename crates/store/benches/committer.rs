@@ -15,8 +15,15 @@ fn main() {
     let root = tempfile::tempdir_in(std::env::var("BENCH_DIR").unwrap_or("/tmp".into())).unwrap();
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
     type Case = (&'static str, fn(&Path));
-    let cases: [Case; 6] =
-        [("push", push), ("reads", reads), ("guard", guard), ("group", group), ("loaded", loaded), ("wake", wake)];
+    let cases: [Case; 7] = [
+        ("push", push),
+        ("reads", reads),
+        ("guard", guard),
+        ("group", group),
+        ("keyed", keyed),
+        ("loaded", loaded),
+        ("wake", wake),
+    ];
     for (name, case) in cases {
         if name.contains(&only) {
             let dir = root.path().join(name);
@@ -222,6 +229,43 @@ fn group(dir: &Path) {
         opened.committer.submit_and_wait(Job::ForgetServer("x".into())).unwrap();
         while told.try_recv().is_ok() {}
     }
+    opened.thread.stop().unwrap();
+}
+
+/// 64 writers of calls with a key: reservation, intent, end, a result of 1 KB.
+fn keyed(dir: &Path) {
+    let (mut opened, told) = open(dir);
+    let it = subjects(&mut opened.ledger);
+    let arguments = arguments();
+    let result = Bytes::from(vec![b'x'; 1024]);
+    let (start, total) = (Instant::now(), 60_000);
+    let (mut done, mut next) = (0, 64);
+    while done < total {
+        for _ in 0..next {
+            let call = opened.ledger.next_call();
+            let key = contract::Hash::of(&call.0.to_le_bytes());
+            let record = CallRecord { key: Some(key), ..CallRecord::new(call, "claude-code", "files", "write", 1) };
+            let _ = opened.ledger.submit(Job::PutCall { record: Box::new(record), note: None }, None);
+            let _ = opened.ledger.push(&entry(call, Kind::Intent, &it, &arguments));
+        }
+        opened.ledger.flush();
+        next = 0;
+        if let Told::Settled(settled) = told.recv().unwrap() {
+            next = settled.len();
+            for Settled { call, .. } in settled {
+                let _ = opened.ledger.push(&entry(call, Kind::End, &it, &arguments));
+                let job = Job::EndCall { call, outcome: Outcome::Ok, ended_ms: 2, result: Some(result.clone()) };
+                let _ = opened.ledger.submit(job, None);
+            }
+        }
+        done += next;
+    }
+    println!("keyed: {:.0} calls/s", done as f64 / start.elapsed().as_secs_f64());
+    opened.ledger.flush();
+    opened.thread.stop().unwrap();
+    let start = Instant::now();
+    let opened = crate::open(dir).0;
+    println!("open with {} keys: {:.1} ms", opened.kept.calls.len(), start.elapsed().as_secs_f64() * 1000.0);
     opened.thread.stop().unwrap();
 }
 

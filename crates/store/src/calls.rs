@@ -105,6 +105,7 @@ pub(crate) fn end(conn: &Connection, call: CallNumber, outcome: Outcome, was_mar
 /// After the end of an intent.
 pub(crate) fn move_to(conn: &Connection, call: i64, state: CallState, outcome: Option<Outcome>, at: u64) -> Sql<()> {
     if state == CallState::Freed {
+        conn.prepare_cached("DELETE FROM results WHERE call = ?")?.execute([call])?;
         return conn.prepare_cached("DELETE FROM calls WHERE call = ?")?.execute([call]).map(drop);
     }
     if let Some(outcome) = outcome {
@@ -256,25 +257,54 @@ pub(crate) fn tidy(conn: &Connection) -> Sql<()> {
     conn.execute("DELETE FROM results WHERE call NOT IN (SELECT call FROM calls)", []).map(drop)
 }
 
-/// All records, oldest first. Without a key nothing can be unsealed.
+/// All records, oldest first; of settled ones only what a retry needs, since they may be many. Without a key nothing
+/// can be unsealed.
 pub(crate) fn read(conn: &Connection, seal: Option<&Seal>) -> Sql<Vec<CallRecord>> {
+    let mut all = settled(conn)?;
     let mut select = conn.prepare(
         "SELECT call, state, client, session, server, launch, tool, name, definition, asked, sent, key, policy,
             effect, tier, rule, why, asked_at, expires_at, decided_at, decided_by, reason, scope, outcome, ended_at,
             arguments, edited, EXISTS(SELECT 1 FROM results WHERE results.call = calls.call)
-            FROM calls WHERE client IS NOT NULL AND (state <> 2 OR intent > 0) ORDER BY call",
+            FROM calls WHERE client IS NOT NULL AND state <> 5 AND (state <> 2 OR intent > 0)",
     )?;
-    let rows = select.query_map([], |row| read_one(row, seal))?;
+    for record in select.query_map([], |row| read_one(row, seal))? {
+        all.push(record?);
+    }
+    all.sort_by_key(|record| record.call);
+    Ok(all)
+}
+
+fn settled(conn: &Connection) -> Sql<Vec<CallRecord>> {
+    let mut select = conn.prepare(
+        "SELECT calls.call, outcome, asked, key, ended_at, results.id IS NOT NULL FROM calls
+            LEFT JOIN results ON results.call = calls.call WHERE state = 5 AND client IS NOT NULL",
+    )?;
+    let rows = select.query_map([], |row| {
+        let outcome = row.get::<_, i64>(1)?;
+        Ok(CallRecord {
+            state: CallState::Settled,
+            outcome: known(Outcome::from_code(outcome as u64), outcome)?,
+            asked: hash_or_none(row, 2)?,
+            key: hash_or_none(row, 3)?,
+            ended_ms: row.get::<_, i64>(4)? as u64,
+            has_result: row.get(5)?,
+            ..CallRecord::new(CallNumber(row.get::<_, i64>(0)? as u64), "", "", "", 0)
+        })
+    })?;
     rows.collect()
+}
+
+fn hash_or_none(row: &Row<'_>, at: usize) -> Sql<Option<Hash>> {
+    match row.get_ref(at)? {
+        ValueRef::Null => Ok(None),
+        _ => hash(row, at).map(Some),
+    }
 }
 
 fn read_one(row: &Row<'_>, seal: Option<&Seal>) -> Sql<CallRecord> {
     let number = |at: usize| row.get::<_, i64>(at);
     let time = |at: usize| number(at).map(|time| time as u64);
-    let hash = |at: usize| match row.get_ref(at)? {
-        ValueRef::Null => Ok(None),
-        _ => hash(row, at).map(Some),
-    };
+    let hash = |at: usize| hash_or_none(row, at);
     let call = CallNumber(time(0)?);
     let mut is_unreadable = false;
     let mut open = |at: usize, column: Column| {

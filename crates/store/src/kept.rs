@@ -59,7 +59,8 @@ pub struct Kept {
     /// Key and value, by key.
     pub settings: Vec<(String, String)>,
     /// Records of calls, oldest first, as they stand after what the last run left open was judged: those that wait or
-    /// were approved, unknown ones, and ended ones for at least [`KEYS_KEPT_MS`](crate::KEYS_KEPT_MS).
+    /// were approved, unknown ones, and ended ones for at least [`KEYS_KEPT_MS`](crate::KEYS_KEPT_MS). Of settled ones
+    /// only what a retry needs: call, key, digest as asked, outcome, when it ended, whether there is a result.
     pub calls: Vec<CallRecord>,
     /// What is held fast, without the texts.
     pub pins: Vec<Pin>,

@@ -3,7 +3,7 @@
 
 use crate::anchor::{Anchor, Trust};
 use crate::blocks::{Told, block_of, first_of};
-use crate::chain::{KEY_FILE, Keys, Link};
+use crate::chain::{KEY_FILE, Keys, Link, hex};
 use crate::reader::Reader;
 use crate::stored::Stored;
 use crate::{Kind, ReadFault, StoreFault, cut, kept};
@@ -59,7 +59,7 @@ pub enum Break {
 }
 
 impl Break {
-    /// Whether the log may be a restored backup, which a person can accept ([`Job::AcceptEpoch`](crate::Job)).
+    /// Whether the log may be a restored backup.
     pub fn is_rollback(&self) -> bool {
         matches!(self, Break::RolledBack { .. } | Break::OtherHistory { .. } | Break::AnchorAbsent)
     }
@@ -124,6 +124,9 @@ pub struct Findings {
     pub epochs: Vec<u64>,
     /// What this check can't see, in words.
     pub blind: Vec<String>,
+    /// Where only the anchor is missed, so that a person can accept the log as it is
+    /// ([`Job::AcceptEpoch`](crate::Job)): names that anchor, and stays the same while the log grows.
+    pub accept: Option<String>,
 }
 
 /// Rows read at once.
@@ -168,6 +171,12 @@ impl Reader {
                 Trust::Differs { anchored } => Some(Break::OtherHistory { anchored }),
             };
         }
+        findings.accept = match findings.broken {
+            Some(
+                Break::CutOff { .. } | Break::RolledBack { .. } | Break::OtherHistory { .. } | Break::AnchorAbsent,
+            ) => Some(anchor.map_or("none".to_owned(), |it| format!("{}-{}", it.row, &hex(&it.link)[..16]))),
+            Some(Break::Changed { .. } | Break::Missing { .. } | Break::FalseBase { .. }) | None => None,
+        };
         findings.say_what_is_unseen();
         if let Some(block) = index.wrong {
             let first = first_of(block).max(1);

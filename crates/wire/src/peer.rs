@@ -15,7 +15,7 @@ pub use windows::{Dest, Source, both};
 use crate::link::SendFault;
 use bytes::BytesMut;
 use frame::{Line, LineBuf, Sink};
-use queue::Queue;
+use queue::{OneLine, Queue};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
@@ -137,7 +137,9 @@ impl Outbox {
         self.flush();
     }
 
-    /// Adds one line; `write` puts its text, the line end follows by itself.
+    /// Adds one line; `write` puts its text, the line end follows by itself. The text is JSON: line ends in it can only
+    /// stand between tokens, and become spaces. Else what follows one would be a message of its own to whoever reads
+    /// lines, which nobody has permitted.
     pub fn line(self: &Rc<Self>, write: impl FnOnce(&mut dyn Sink)) -> Result<(), SendFault> {
         if self.is_closed() {
             return Err(SendFault::Closed);
@@ -147,7 +149,7 @@ impl Outbox {
             return Err(SendFault::Full);
         }
         let before = queue.length();
-        write(&mut *queue);
+        write(&mut OneLine(&mut queue));
         queue.put(b"\n");
         self.added.set(self.added.get() + (queue.length() - before) as u64);
         drop(queue);

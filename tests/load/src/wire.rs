@@ -95,8 +95,14 @@ pub fn list(peer: &mut dyn Peer, era: Era, next_id: &mut u64) -> Result<Listed, 
         let answer = bytes::Bytes::from(ask(peer, &request)?);
         all.took += start.elapsed();
         all.bytes += answer.len();
-        let result = object::get(&answer, "result")
-            .ok_or_else(|| Fault::Peer(format!("tools/list was answered by {}", String::from_utf8_lossy(&answer))))?;
+        let Some(result) = object::get(&answer, "result") else {
+            // The list has changed between two pages: as clients do, it is read anew.
+            if !params.is_empty() {
+                (all, params) = (Listed { took: all.took, ..Listed::default() }, String::new());
+                continue;
+            }
+            return Err(Fault::Peer(format!("tools/list was answered by {}", String::from_utf8_lossy(&answer))));
+        };
         let listed = object::get(&result, "tools").unwrap_or_default();
         all.tools += object::elements(&listed).count();
         match object::get(&result, "nextCursor") {

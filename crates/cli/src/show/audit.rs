@@ -19,7 +19,9 @@ pub fn ink(row: &AuditRow) -> Ink {
 
 /// What the row is about: a tool of a server, or whatever it names.
 fn subject(row: &AuditRow) -> String {
-    match (row.server.is_empty(), row.tool.is_empty()) {
+    // A name of the aggregate begins with its server.
+    let named = row.tool.split_once("__").is_some_and(|(server, _)| server == row.server);
+    match (row.server.is_empty() || named, row.tool.is_empty()) {
         (false, false) => format!("{} {}", row.server, row.tool),
         (false, true) => row.server.clone(),
         (true, _) => row.tool.clone(),
@@ -34,8 +36,10 @@ fn took(row: &AuditRow) -> u64 {
 /// What else there is to know: who decided, which rule, why.
 fn note(row: &AuditRow) -> String {
     let by = row.by.as_ref().map(|by| format!("by {by}"));
-    let rule = row.rule.as_ref().map(|rule| format!("rule {rule}"));
-    [by, rule, row.reason.clone().or_else(|| row.why.clone())].into_iter().flatten().collect::<Vec<_>>().join(": ")
+    let why = row.reason.clone().or_else(|| row.why.clone());
+    let said = |rule: &str| why.as_ref().is_some_and(|why| why.contains(&format!("`{rule}`")));
+    let rule = row.rule.as_ref().filter(|rule| !said(rule)).map(|rule| format!("rule {rule}"));
+    [by, rule, why].into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
 /// A page, the latest first.

@@ -25,6 +25,8 @@ mod gate_tests;
 #[cfg(test)]
 mod log_tests;
 #[cfg(test)]
+mod result_tests;
+#[cfg(test)]
 pub mod samples;
 #[cfg(test)]
 mod tests;

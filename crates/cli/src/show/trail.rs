@@ -86,7 +86,8 @@ impl Step {
 fn steps(rows: &[AuditRow]) -> Vec<Step> {
     let Some(first) = rows.first() else { return vec![] };
     let plain = |word, note: String| Step { at_ms: None, took_us: None, word, ink: Ink::Plain, note };
-    let sizes = many(usize::try_from(first.arguments_bytes).unwrap_or(0), "byte");
+    let bytes = rows.iter().map(|row| row.arguments_bytes).max().unwrap_or(0);
+    let sizes = many(usize::try_from(bytes).unwrap_or(0), "byte");
     let mut steps = vec![Step { at_ms: Some(first.at_ms), ..plain("received", format!("{sizes} of arguments")) }];
     let timed = rows.iter().rev().find(|row| row.checked_us + row.queued_us + row.ran_us > 0);
     if let Some(row) = timed {

@@ -208,6 +208,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
             | Operation::Reviews(..)
             | Operation::ApproveDefinition(..)
             | Operation::Policy(_)
+            | Operation::Trust(_)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => drop(tell.send(Status {
                 pid: process.lock().unwrap().id(),

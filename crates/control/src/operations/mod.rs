@@ -150,7 +150,9 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         }
         Name::AuditAccept => {
             let asked = input::<op::AuditAccept>(&body)?;
-            document::<op::AuditAccept>(audit::read(&parts.audit, move |source| source.accept(&asked.accept)).await?)
+            let accepted = audit::read(&parts.audit, move |source| source.accept(&asked.accept)).await?;
+            hub.trust().await?;
+            document::<op::AuditAccept>(accepted)
         }
         Name::AuditExport => Ok(audit::export(&parts.audit, input::<op::AuditExport>(&body)?, shared.stopping)),
         Name::PolicyCheck => {

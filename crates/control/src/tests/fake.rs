@@ -129,6 +129,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, change: fn(&mut Status)) {
             | Operation::Reviews(..)
             | Operation::ApproveDefinition(..)
             | Operation::Policy(_)
+            | Operation::Trust(_)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => {
                 let mut status = Status {

@@ -145,7 +145,7 @@ async fn approve(
     }
     case.note(|now| *now = row);
     abort::at(Point::Decided, &case.row().tool);
-    core.gate.grants.borrow_mut().extend(grant);
+    core.gate.remember_grant(grant);
     Ok(())
 }
 

@@ -11,7 +11,16 @@ use bytes::Bytes;
 use contract::Arguments;
 use policy::{CallState, Event, Fallback, Scope};
 use std::rc::Rc;
-use store::CallRecord;
+use store::{CallRecord, Job};
+
+/// The setting by which a pause outlives the hub.
+pub(crate) const PAUSE: &str = "pause";
+
+/// A person has accepted the log as it is.
+pub(crate) fn trust(core: &Rc<Core>) {
+    core.gate.set_distrust(false);
+    decide::judge_again(core);
+}
 
 /// All calls that wait, or are approved and wait for their client; oldest first.
 pub(crate) fn waiting(core: &Core) -> Vec<WaitingCall> {
@@ -60,11 +69,16 @@ pub(crate) async fn settle(core: &Rc<Core>, id: &str, finding: Finding, by: &str
 }
 
 /// Holds all calls that may change something, or lets them go on.
-pub(crate) fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Pause {
+pub(crate) async fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Pause {
     let before = core.gate.pause();
     if pauses != before.since_ms.is_some() {
         let since_ms = pauses.then(now_ms);
         core.gate.set_pause(Pause { since_ms, by });
+        let value = pauses.then(|| serde_json::to_string(&core.gate.pause()).unwrap_or_default());
+        let written = core.ledger.written(Job::Set { key: PAUSE.into(), value });
+        if let Err(cause) = written.await {
+            tracing::error!(%cause, "whether calls are paused could not be written down: a restart forgets it");
+        }
         core.ledger.setting("pause", if pauses { "all calls that may change something are held" } else { "resumed" });
         core.happened(Happening::Paused(core.gate.pause()));
         if !pauses {

@@ -38,7 +38,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         To::Case(case) => case,
         To::Reply(reply) => {
             let asked = meet::digest_of(call.ask.params.get("arguments").as_ref(), &call.tool);
-            let Some(asked) = asked.or(sent) else { return };
+            let asked = asked.or(sent).unwrap_or_else(|| Hash::of(&arguments));
             let case = Case::new(meet::row_of(&call.seat, &call.tool, asked));
             core.gate.index.enter(&case);
             case.attach(Asker {
@@ -92,7 +92,8 @@ pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
 
 /// Whether calls of this tool wait although the rules allow them.
 pub(crate) fn holds(core: &Core, tool: &ToolEntry) -> bool {
-    core.gate.is_paused() && tool.read.effect != Effect::Read || tool.backend.is_in_question()
+    let stands_still = core.gate.is_paused() || core.gate.has_distrust();
+    stands_still && tool.read.effect != Effect::Read || tool.backend.is_in_question()
 }
 
 fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
@@ -102,6 +103,9 @@ fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
     row.why = match judgement.then() {
         Then::Allow if core.gate.is_paused() => {
             "asks because everything that may change something is paused".to_owned()
+        }
+        Then::Allow if core.gate.has_distrust() => {
+            "asks because the audit log is not the one that was written last (callgate audit verify)".to_owned()
         }
         Then::Allow => "asks because what its server says of itself is not what was approved".to_owned(),
         Then::Ask if core.gate.is_paused() => format!("{}; everything of the kind is paused", judgement.sentence()),
@@ -148,6 +152,11 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
 
 /// Whether no more may wait (rules.md 23).
 fn is_full(core: &Core, client: &str) -> bool {
+    let long_ago = now_ms().saturating_sub(store::REFUSALS_KEPT_MS);
+    let is_over = |case: &Case| matches!(case.state(), CallState::Denied | CallState::Expired);
+    for case in core.gate.index.all().iter().filter(|case| is_over(case) && case.row().decided_ms < long_ago) {
+        core.gate.index.leave(case);
+    }
     let waiting: Vec<_> = core.gate.index.all().into_iter().filter(|case| case.state() == CallState::Waiting).collect();
     waiting.len() >= MOST || waiting.iter().filter(|case| case.row().client == client).count() >= MOST_OF_CLIENT
 }

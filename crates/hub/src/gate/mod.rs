@@ -96,6 +96,7 @@ pub(crate) struct Gate {
     pub(crate) pins: Pins,
     pause: RefCell<Pause>,
     held: RefCell<Option<Held>>,
+    distrust: Cell<bool>,
     free: Judgement,
     /// The latest decisions, for whoever comes later.
     decisions: RefCell<VecDeque<Decided>>,
@@ -118,6 +119,7 @@ impl Default for Gate {
             pins: Pins::default(),
             pause: RefCell::default(),
             held: RefCell::default(),
+            distrust: Cell::new(false),
             free: free(),
             decisions: RefCell::default(),
             history: RefCell::default(),
@@ -138,6 +140,23 @@ impl Gate {
     }
     pub(crate) fn age(&self) -> u64 {
         self.age.get()
+    }
+    /// An approval that is remembered, in place of an earlier one for the same.
+    pub(crate) fn remember_grant(&self, grant: Option<Grant>) {
+        let Some(grant) = grant else { return };
+        let mut grants = self.grants.borrow_mut();
+        grants.retain(|old| {
+            (&old.client, &old.server, &old.tool, &old.session)
+                != (&grant.client, &grant.server, &grant.tool, &grant.session)
+        });
+        grants.push(grant);
+    }
+    /// The log is not the one that was anchored last: nothing that may change something runs without a person's word.
+    pub(crate) fn set_distrust(&self, distrust: bool) {
+        self.distrust.set(distrust);
+    }
+    pub(crate) fn has_distrust(&self) -> bool {
+        self.distrust.get()
     }
     pub(crate) fn set_held(&self, held: Option<Held>) {
         *self.held.borrow_mut() = held;

@@ -10,8 +10,10 @@ use contract::{Compiled, Effort, Problem};
 use frame::{Answer, Era};
 use std::sync::Arc;
 
-/// Results from this size on are cleaned on the blocking pool, in bytes.
-const LARGE: usize = 1 << 20;
+/// Results from this size on are cleaned on the blocking pool where there is something to clean, in bytes.
+const LARGE: usize = 64 << 10;
+/// Results from this size on are looked at there in any case.
+const HUGE: usize = 4 << 20;
 
 /// What became of a result.
 pub(crate) enum Inspected {
@@ -49,11 +51,14 @@ impl Look {
 
     /// Whether this takes too long for the relay thread.
     pub(crate) fn is_long(&self, answer: &Answer) -> bool {
-        let length = match answer {
-            Answer::Result { body, .. } => body.len(),
-            Answer::Error(error) => error.len(),
+        let body = match answer {
+            Answer::Result { body, .. } | Answer::Error(body) => body,
         };
-        length >= LARGE
+        match body.len() {
+            ..LARGE => false,
+            HUGE.. => true,
+            _ => self.schema.is_some() || self.cleaner.is_suspect(&body.join()),
+        }
     }
 
     /// Looks at an answer. `None`: with so little effort it cannot be told whether it fits the schema.

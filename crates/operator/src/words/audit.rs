@@ -89,7 +89,7 @@ pub struct AuditRow {
     pub arguments_bytes: u64,
     /// Bytes of the result.
     pub result_bytes: u64,
-    /// Microseconds from the request to the verdict.
+    /// Microseconds of checks and rules, without waiting for a person.
     pub checked_us: u64,
     /// Microseconds of waiting for a person.
     pub held_us: u64,

@@ -1,11 +1,16 @@
 //! Tests of this crate, by what they are about.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod calls;
+mod docs;
 mod effects;
 mod findings;
+mod model;
+mod permits;
 mod rules;
 mod tiers;
 mod when;
+mod world;
 
 use crate::{Effect, Fallback, Hints, Profile, RuleSource, Rulebook, Target, Then};
 

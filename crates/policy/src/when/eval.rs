@@ -88,8 +88,8 @@ impl<'a> Run<'a> {
             Expr::Find(place, pair) => self.find(*place, pair),
             Expr::Matches(of, pattern) => {
                 let text = self.text(of, "matches")?;
-                self.steps.spend(text.len().saturating_mul(pattern.steps_per_byte))?;
-                Ok(Value::Boolean(pattern.regex.is_match(&text)))
+                self.steps.search(text.len())?;
+                Ok(Value::Boolean(pattern.is_match(&text)?))
             }
             Expr::Size(of) => self.size(of),
             Expr::Convert(conversion, of) => self.convert(*conversion, of),
@@ -180,6 +180,7 @@ impl<'a> Run<'a> {
             return Ok(Value::Boolean(self.field(&list, key)?.is_some()));
         }
         for item in list.items("in", self.steps)? {
+            self.steps.spend(3)?;
             if what.equals(&item?, self.steps)? {
                 return Ok(Value::Boolean(true));
             }
@@ -195,7 +196,8 @@ impl<'a> Run<'a> {
                 Ok(Value::Text(Text::Shared([&*a, &*b].concat().into())))
             }
             ((a @ (Value::List(_) | Value::Array(_)), b @ (Value::List(_) | Value::Array(_))), Operation::Add) => {
-                self.steps.spend(a.len() + b.len())?;
+                // Each is read, copied and moved.
+                self.steps.spend(10 * (a.len() + b.len()))?;
                 let both = a.items("+", self.steps)?.chain(b.items("+", self.steps)?);
                 Ok(Value::List(both.collect::<Result<_, _>>()?))
             }
@@ -220,7 +222,10 @@ impl<'a> Run<'a> {
         };
         match self.pair(pair)? {
             (Value::Text(text), Value::Text(part)) => {
-                self.steps.read(text.len() + part.len())?;
+                match place {
+                    Place::Anywhere => self.steps.search(text.len() + part.len())?,
+                    Place::Start | Place::End => self.steps.read(text.len().min(part.len()))?,
+                }
                 Ok(Value::Boolean(match place {
                     Place::Anywhere => text.contains(&*part),
                     Place::Start => text.starts_with(&*part),

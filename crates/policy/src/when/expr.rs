@@ -1,7 +1,7 @@
 //! A condition as it is evaluated: every name found, every function known, every pattern compiled.
 
 use super::number::Operation;
-use regex::Regex;
+use super::pattern::Pattern;
 use std::collections::BTreeSet;
 
 /// One expression.
@@ -92,13 +92,6 @@ pub(super) enum Loop {
     Map,
 }
 
-/// A compiled pattern, and what one byte of text costs with it.
-#[derive(Debug)]
-pub(super) struct Pattern {
-    pub(super) regex: Regex,
-    pub(super) steps_per_byte: usize,
-}
-
 /// What a condition depends on.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
@@ -112,6 +105,8 @@ pub(crate) struct Reads {
     pub(crate) anything: bool,
     /// The arguments that it names.
     pub(crate) arguments: BTreeSet<Box<str>>,
+    /// Bytes of memory that its patterns take.
+    pub(crate) memory: usize,
 }
 
 impl Expr {

@@ -36,6 +36,8 @@ pub(super) enum Problem {
     Remainder,
     /// A text is no number.
     NoNumber,
+    /// A pattern asks for word boundaries of letters that are not ASCII.
+    Boundary,
 }
 
 impl Fault {
@@ -68,6 +70,7 @@ impl fmt::Display for Problem {
             Problem::DivisionByZero => "a division by zero",
             Problem::Remainder => "`%` can only be used with whole numbers",
             Problem::NoNumber => "a text is no number",
+            Problem::Boundary => "a pattern with `\\b` can't be compared with a text that is not ASCII",
         };
         out.write_str(text)
     }

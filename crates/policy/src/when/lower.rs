@@ -2,11 +2,11 @@
 //! The text is read by the `cel` crate. Its interpreter is not used: it can't be stopped once it runs, and it rounds
 //! integers that are compared with fractions.
 
-use super::expr::{BOOLEAN, Conversion, Expr, Fact, Literal, Loop, Order, Pattern, Place, Reads};
+use super::expr::{BOOLEAN, Conversion, Expr, Fact, Literal, Loop, Order, Place, Reads};
 use super::number::Operation;
+use super::pattern::Pattern;
 use cel::common::ast::{CallExpr, Expr as Syntax, LiteralValue, operators};
 use cel::{Env, IdedExpr};
-use regex::RegexBuilder;
 
 /// Longest condition in bytes.
 pub(super) const MAX_LENGTH: usize = 2000;
@@ -14,8 +14,6 @@ pub(super) const MAX_LENGTH: usize = 2000;
 const MAX_DEPTH: usize = 48;
 /// Deepest nesting of brackets and the like.
 const MAX_BRACKETS: u16 = 32;
-/// Largest compiled size of a pattern in bytes, and the steps that one byte of text then costs.
-const PATTERN_SIZES: [(usize, usize); 2] = [(8 << 10, 4), (64 << 10, 32)];
 /// What a condition can ask about.
 const FACTS: [(&str, Fact); 6] = [
     ("args", Fact::Args),
@@ -253,8 +251,11 @@ impl Lowering {
         let Syntax::Literal(LiteralValue::String(text)) = &pattern.expr else {
             return self.problem("the pattern of `matches` must be written out".to_owned());
         };
-        match compiled(text.inner()) {
-            Ok(pattern) => Expr::Matches(Box::new(of), pattern),
+        match Pattern::compile(text.inner()) {
+            Ok(pattern) => {
+                self.reads.memory += pattern.memory();
+                Expr::Matches(Box::new(of), pattern)
+            }
             Err(problem) => self.problem(problem),
         }
     }
@@ -273,20 +274,4 @@ impl Lowering {
         self.locals.pop();
         Expr::Loop(kind, Box::new([range, body]))
     }
-}
-
-fn compiled(text: &str) -> Result<Pattern, String> {
-    let mut problem = String::new();
-    for (size, steps_per_byte) in PATTERN_SIZES {
-        match RegexBuilder::new(text).size_limit(size).dfa_size_limit(size.max(1 << 16)).nest_limit(50).build() {
-            Ok(regex) => return Ok(Pattern { regex, steps_per_byte }),
-            Err(regex::Error::CompiledTooBig(_)) => problem = "a pattern is too large".to_owned(),
-            Err(fault) => {
-                let text = fault.to_string();
-                let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                return Err(format!("a pattern can't be used: {}", contract::visible::escape(last)));
-            }
-        }
-    }
-    Err(problem)
 }

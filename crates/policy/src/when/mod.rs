@@ -7,6 +7,7 @@ mod expr;
 mod fault;
 mod lower;
 mod number;
+mod pattern;
 mod steps;
 mod value;
 
@@ -72,9 +73,10 @@ pub(crate) fn judge<'w>(
     arguments: &[u8],
     mut each: impl FnMut(usize, Outcome) -> bool,
 ) {
+    let steps = Steps::new();
     let read = |what: fn(&Reads) -> bool, name, text| {
         let is_read = conditions.clone().any(|(_, when)| what(when.reads()));
-        if is_read { object(name, text) } else { Err(Problem::Unreadable(name)) }
+        if is_read { object(name, text, &steps) } else { Err(Problem::Unreadable(name)) }
     };
     let args = read(|reads| reads.args, "arguments", arguments);
     let annotations = read(|reads| reads.annotations, "annotations", &subject.annotations);
@@ -86,7 +88,6 @@ pub(crate) fn judge<'w>(
         host,
         effect: subject.effect,
     };
-    let steps = Steps::new();
     for (rule, when) in conditions {
         let value = Run { of: &of, steps: &steps, locals: Vec::new() }.value(&when.expr);
         let outcome = match value {
@@ -102,10 +103,11 @@ pub(crate) fn judge<'w>(
 }
 
 /// Reads an object; nothing is an empty one.
-fn object<'a>(name: &'static str, text: &'a [u8]) -> Result<Json<'a>, Problem> {
+fn object<'a>(name: &'static str, text: &'a [u8], steps: &Steps) -> Result<Json<'a>, Problem> {
     if text.len() > MAX_ARGUMENTS {
         return Err(Problem::Length(name));
     }
+    steps.search(text.len())?;
     let json = Json::read(if text.is_empty() { b"{}" } else { text }).map_err(|_| Problem::Unreadable(name))?;
     if matches!(json.root().view(), View::Object) { Ok(json) } else { Err(Problem::Unreadable(name)) }
 }

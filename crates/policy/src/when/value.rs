@@ -121,6 +121,7 @@ impl<'a> Value<'a> {
                     return Ok(false);
                 }
                 for (a, b) in self.items("==", steps)?.zip(other.items("==", steps)?) {
+                    steps.spend(6)?;
                     if !a?.equals(&b?, steps)? {
                         return Ok(false);
                     }

@@ -107,7 +107,7 @@ fn pages_streams_and_counts_are_what_a_look_at_every_row_gives() {
     let reader = Reader::open(home.path()).unwrap();
     let rows = everything(&reader);
     assert_eq!(rows.len(), 1702);
-    let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(filter in filters(), limit in 1_u32..200)| {
         let mut expect: Vec<&AuditRecord> = rows.iter().filter(|row| is_of(row, &filter)).collect();
         let streamed: Vec<AuditRecord> = reader.stream(&filter).unwrap().map(Result::unwrap).collect();

@@ -104,8 +104,9 @@ fn an_older_file_is_found_at_start_and_goes_on_only_when_accepted() {
     std::fs::write(&database, &old).unwrap();
     let mut desk = Desk::open(home.path());
     assert_eq!(desk.opened.trust, Trust::Behind { anchored: 13, last: 10 });
-    let restored = Reader::open(home.path()).unwrap().verify().unwrap().broken.unwrap();
-    assert!(restored.is_rollback(), "{restored}");
+    let restored = Reader::open(home.path()).unwrap().verify().unwrap();
+    assert!(restored.broken.as_ref().unwrap().is_rollback(), "{restored:?}");
+    assert!(restored.accept.as_ref().unwrap().starts_with("13-"), "{restored:?}");
     for _ in 0..5 {
         desk.read("read_text_file", "{}");
     }
@@ -114,13 +115,14 @@ fn an_older_file_is_found_at_start_and_goes_on_only_when_accepted() {
     assert_eq!(std::fs::read(home.path().join(ANCHOR_FILE)).unwrap(), anchor);
     let verify = || Reader::open(home.path()).unwrap().verify().unwrap();
     assert_eq!(verify().broken, Some(Break::OtherHistory { anchored: 13 }));
+    assert_eq!(verify().accept, restored.accept, "the same while the log grows");
 
     let desk = Desk::open(home.path());
     assert_eq!(desk.opened.trust, Trust::Differs { anchored: 13 });
     desk.opened.committer.submit_and_wait(Job::AcceptEpoch).unwrap();
     desk.stop();
     let findings = verify();
-    assert_eq!((findings.broken, findings.epochs.len()), (None, 1));
+    assert_eq!((findings.broken, findings.epochs.len(), findings.accept), (None, 1, None));
     let epoch = whole_log(home.path()).into_iter().find(|row| row.kind == "epoch").unwrap();
     assert!(epoch.detail.contains("\"anchored\":13"), "{}", epoch.detail);
     assert_eq!(Desk::open(home.path()).opened.trust, Trust::Whole);

@@ -76,6 +76,34 @@ impl Queue {
     }
 }
 
+/// Puts text without the ends of lines that may stand in it.
+pub(super) struct OneLine<'a>(pub &'a mut Queue);
+
+impl OneLine<'_> {
+    /// The same text on one line, where it is on several.
+    fn joined(bytes: &[u8]) -> Option<Vec<u8>> {
+        let first = memchr::memchr2(b'\n', b'\r', bytes)?;
+        let mut joined = bytes.to_vec();
+        joined[first..].iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+        Some(joined)
+    }
+}
+
+impl Sink for OneLine<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        match OneLine::joined(bytes) {
+            None => self.0.put(bytes),
+            Some(joined) => self.0.put(&joined),
+        }
+    }
+    fn put_shared(&mut self, bytes: &Bytes) {
+        match OneLine::joined(bytes) {
+            None => self.0.put_shared(bytes),
+            Some(joined) => self.0.put_shared(&joined.into()),
+        }
+    }
+}
+
 impl Sink for Queue {
     fn put(&mut self, bytes: &[u8]) {
         self.length += bytes.len();
@@ -88,5 +116,24 @@ impl Sink for Queue {
         self.length += bytes.len();
         self.seal();
         self.ready.push_back(bytes.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_no_line_ends_in_it() {
+        let long = "x".repeat(SHARE);
+        let mut queue = Queue::default();
+        let mut line = OneLine(&mut queue);
+        line.put(b"{\n\"a\":\r\n");
+        line.put_shared(&Bytes::from(format!("\"{long}\",\n\"b\":")));
+        line.put(b"1}");
+        queue.seal();
+        let text: Vec<u8> = queue.ready.iter().flat_map(|part| part.to_vec()).collect();
+        assert_eq!(text, format!("{{ \"a\":  \"{long}\", \"b\":1}}").into_bytes());
+        assert_eq!(text.len(), queue.length());
     }
 }
