@@ -39,7 +39,8 @@ class Door:
                 while piece := stream.read(65536):
                     now = time.perf_counter()
                     rest = (rest + piece)[-4096:]
-                    if b'"approvals"' in piece:
+                    # Not the word that the queue has become empty.
+                    if b'"approvals","waiting":1' in piece:
                         heard(now)
 
         threading.Thread(target=follow, daemon=True).start()

@@ -44,8 +44,8 @@ pub struct ToolEntry {
     review: RefCell<Review>,
     /// The input schema that was approved, where the present one is another.
     approved: OnceCell<Option<Result<Arc<Compiled>, String>>>,
-    /// How the rules see it, with their age.
-    standing: RefCell<Option<(u64, Rc<Standing>)>>,
+    /// How the rules see it, with their age and with what was known of its schema.
+    standing: RefCell<Option<(u64, bool, Rc<Standing>)>>,
     /// What was said of its last call, as rows of the audit say it.
     verdict: RefCell<Option<(Judgement, Subject)>>,
 }
@@ -114,12 +114,20 @@ impl ToolEntry {
     }
     /// How these rules see it; `age` tells them from earlier ones.
     pub(crate) fn standing(&self, rules: &Rulebook, age: u64) -> Rc<Standing> {
-        if let Some((_, standing)) = self.standing.borrow().as_ref().filter(|(of, _)| *of == age) {
+        let is_partly = self.is_partly_checked();
+        let known = self.standing.borrow();
+        if let Some((.., standing)) = known.as_ref().filter(|(of, partly, _)| *of == age && *partly == is_partly) {
             return Rc::clone(standing);
         }
+        drop(known);
         let standing = Rc::new(rules.standing(&self.profile()));
-        *self.standing.borrow_mut() = Some((age, Rc::clone(&standing)));
+        *self.standing.borrow_mut() = Some((age, is_partly, Rc::clone(&standing)));
         standing
+    }
+    /// Whether part of its schema cannot be checked, as far as is known: nothing is compiled only to be listed. Every
+    /// call is judged after its schema was compiled.
+    fn is_partly_checked(&self) -> bool {
+        matches!(self.compiled.get(), Some(Ok(compiled)) if !compiled.skipped_patterns().is_empty())
     }
     /// What rules may know of it before any call.
     pub(crate) fn profile(&self) -> Profile<'_> {
@@ -133,7 +141,7 @@ impl ToolEntry {
             hints: Hints { read_only: read.tool.hints.read_only, destructive: read.tool.hints.destructive },
             tag: self.backend.rules().effects.get(&*read.tool.name).copied(),
             flagged: matches!(*self.review.borrow(), Review::Flagged(_)),
-            partly_checked: self.compiled().is_ok_and(|compiled| !compiled.skipped_patterns().is_empty()),
+            partly_checked: self.is_partly_checked(),
             takes_url: read.tool.takes_url,
             arguments: &read.tool.parameters,
             annotations: read.tool.annotations.clone().map_or(&[], |range| &read.raw[range]),
