@@ -41,15 +41,8 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
             let asked = asked.or(sent).unwrap_or_else(|| Hash::of(&arguments));
             let case = Case::new(meet::row_of(&call.seat, &call.tool, asked));
             core.gate.index.enter(&case);
-            case.attach(Asker {
-                seat: Rc::downgrade(&call.seat),
-                ticket: call.ticket,
-                ask: call.ask,
-                reply,
-                tool: Rc::clone(&call.tool),
-                received: call.received,
-                notices: 0,
-            });
+            let Pending { seat, ticket, ask, tool, received, .. } = call;
+            meet::attach(&case, meet::Request { seat, ticket, ask, reply, received, tool });
             case
         }
     };

@@ -2,7 +2,7 @@
 //! person. Comes before the schema check, so that a retry never turns into a second, altered call (rules.md 4).
 
 use super::case::{Asker, Case};
-use super::index::{self, Holder, SettledKey};
+use super::index::{self, Holder};
 use super::{now_ms, settle};
 use crate::abort::{self, Point};
 use crate::agent::SeatCore;
@@ -48,13 +48,14 @@ pub(crate) fn meet(request: Request) {
     if !gate.is_settled() {
         return when_settled(request);
     }
-    let Some(asked) = digest(&request) else { return go_on(request) };
+    let raw = request.ask.params.get("arguments");
+    let Some(asked) = digest_of(raw.as_ref(), &request.tool) else { return go_on(request) };
     let Some(key) = key else { return alike(request, asked) };
     let key = index::key_of(client, server, tool, &key);
     match gate.index.of_key(&key) {
         None => reserve(request, key, asked),
         Some(Holder::Live(case)) if case.row().asked == Some(asked) => join(case, request),
-        Some(Holder::Settled(settled)) if settled.asked == asked => replay(request, &settled),
+        Some(Holder::Settled(settled)) if settled.asked == asked => settle::replay(request, settled),
         Some(_) => refuse(
             request,
             Code::IdempotencyConflict,
@@ -98,31 +99,19 @@ fn alike(request: Request, asked: Hash) {
 }
 
 fn reserve(request: Request, key: Hash, asked: Hash) {
-    let case = Case::new(CallRecord { key: Some(key), ..row(&request, asked) });
+    let case = Case::new(CallRecord { key: Some(key), ..row_of(&request.seat, &request.tool, asked) });
     let gate = &request.seat.core.gate;
     gate.index.enter(&case);
     case.under_way.set(true);
     abort::at(Point::Reserved, &request.tool.read.tool.name);
     let arguments = request.ask.params.get("arguments");
-    let Request { seat, ticket, ask, reply, received, tool } = request;
-    case.attach(Asker {
-        seat: Rc::downgrade(&seat),
-        ticket,
-        ask: ask.clone(),
-        reply,
-        tool: Rc::clone(&tool),
-        received,
-        notices: 0,
-    });
+    let (ticket, ask, received) = (request.ticket, request.ask.clone(), request.received);
+    let (seat, tool) = (Rc::clone(&request.seat), Rc::clone(&request.tool));
+    attach(&case, request);
     ask::check(Pending { seat, ticket, ask, tool, received, arguments, to: To::Case(case) });
 }
 
 /// The record of a call that nothing is known of yet.
-pub(crate) fn row(request: &Request, asked: Hash) -> CallRecord {
-    row_of(&request.seat, &request.tool, asked)
-}
-
-/// The same, for a call that turned out to need one.
 pub(crate) fn row_of(seat: &SeatCore, tool: &ToolEntry, asked: Hash) -> CallRecord {
     let backend = &tool.backend;
     let (client, own) = (&seat.identity.name, &tool.read.tool.name);
@@ -166,14 +155,10 @@ fn join(case: Rc<Case>, request: Request) {
     }
 }
 
-fn attach(case: &Rc<Case>, request: Request) {
+/// Lets a request wait for the end of a case.
+pub(crate) fn attach(case: &Rc<Case>, request: Request) {
     let Request { seat, ticket, ask, reply, received, tool } = request;
     case.attach(Asker { seat: Rc::downgrade(&seat), ticket, ask, reply, tool, received, notices: 0 });
-}
-
-/// A key whose call has ended is answered by what it ended with.
-fn replay(request: Request, settled: &SettledKey) {
-    settle::replay(request, settled.clone());
 }
 
 /// Answers a request without a case of its own.
@@ -201,13 +186,7 @@ fn key(ask: &Ask, tool: &ToolEntry) -> Result<Option<String>, &'static str> {
     }
 }
 
-/// The digest of the arguments as asked; None where they cannot be read, which the check will say.
-fn digest(request: &Request) -> Option<Hash> {
-    let raw = request.ask.params.get("arguments");
-    digest_of(raw.as_ref(), &request.tool)
-}
-
-/// The same of raw arguments.
+/// The digest of raw arguments; None where they cannot be read, which the check will say.
 pub(crate) fn digest_of(raw: Option<&Bytes>, tool: &ToolEntry) -> Option<Hash> {
     let named = &tool.backend.rules().idempotency_argument;
     let leave_out = tool.read.tool.takes(named).then_some(&**named);
