@@ -32,13 +32,17 @@ const LARGE: usize = 64 * 1024;
 
 /// Answers or sends on one request.
 pub(crate) fn ask(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>) {
+    ask_since(seat, ticket, ask, reply, Instant::now());
+}
+
+/// The same of a request that came at that time and had to wait for its server.
+fn ask_since(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
     if seat.core.is_refusing() {
         return reply.done(Answer::error(-32603, "the hub is stopping; nothing was executed"));
     }
     if let Some(kind) = ListKind::of(&ask.method) {
         return list(seat, kind, &ask, reply);
     }
-    let received = Instant::now();
     if let Some(ambiguity) = ask.params.ambiguity() {
         return reply.done(Answer::error(-32602, &format!("the params can be read in two ways: {ambiguity}")));
     }
@@ -98,34 +102,32 @@ fn call(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, recei
     };
     let catalog = seat.core.catalog(&seat.view);
     let Some(tool) = catalog.tool(&name).cloned() else {
-        return unknown_tool(seat, ticket, ask, reply, name);
+        return unknown_tool(seat, ticket, ask, reply, name, received);
     };
     let seat = Rc::clone(seat);
     if tool.backend.is_changing() {
-        return after_change(seat, ticket, ask, reply, tool);
+        return after_change(Request { seat, ticket, ask, reply, received, tool });
     }
     gate::meet::meet(Request { seat, ticket, ask, reply, received, tool });
 }
 
 /// A server that has just said that its lists changed is not called by what they were before (threat T05).
-fn after_change(seat: Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, tool: Rc<ToolEntry>) {
+fn after_change(request: Request) {
     let deadline = Instant::now() + CHANGE;
     task::spawn("call after a change of lists", async move {
-        let backend = &tool.backend;
+        let backend = Rc::clone(&request.tool.backend);
         loop {
             let news = backend.news.notified();
             if !backend.is_changing() {
-                return self::ask(&seat, ticket, ask, reply);
+                let Request { seat, ticket, ask, reply, received, .. } = request;
+                return ask_since(&seat, ticket, ask, reply, received);
             }
             if timeout_at(deadline, news).await.is_err() {
                 let message = format!(
                     "The server `{}` has changed its tools and does not say how. Nothing was executed.",
                     backend.key()
                 );
-                let record = record(&seat, &tool, deadline);
-                seat.core.ledger.refused(&record, Code::ServerUnavailable);
-                let refusal = Refusal::new(Code::ServerUnavailable, message).of_call(record.id());
-                return reply.done(Answer::result(refusal.tool_result(tool.output())));
+                return gate::meet::refuse(request, Code::ServerUnavailable, &message);
             }
         }
     });
@@ -259,7 +261,7 @@ pub(crate) fn record(seat: &SeatCore, tool: &ToolEntry, received: Instant) -> Re
 }
 
 /// A name that is in no list: perhaps its server has not been listed yet, is disabled, or cannot run.
-fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, name: String) {
+fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, name: String, received: Instant) {
     let backend = match &seat.view {
         View::Server(key) => seat.core.backend(key),
         View::All | View::Profile(_) => {
@@ -291,7 +293,7 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
     task::spawn("call before the first list", async move {
         first_list(&backend, deadline).await;
         if backend.is_listed() {
-            return self::ask(&seat, ticket, ask, reply);
+            return ask_since(&seat, ticket, ask, reply, received);
         }
         let reason = backend.server().and_then(|server| server.state().1);
         let reason = reason.unwrap_or_else(|| "it is still starting".into());

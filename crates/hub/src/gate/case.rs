@@ -96,6 +96,13 @@ impl Case {
         Ok(self.state())
     }
 
+    /// No decision is being made any more: those who wait for that look again.
+    pub(crate) fn decision_over(&self) {
+        self.is_deciding.set(false);
+        self.decided.notify_waiters();
+        self.news.notify_one();
+    }
+
     /// The bytes that run: as a person edited them, or as they were asked.
     pub(crate) fn arguments(&self) -> Option<Bytes> {
         let row = self.row.borrow();

@@ -2,8 +2,8 @@
 //! shown. An approval runs nothing by itself unless somebody still waits for it.
 
 use super::case::Case;
+use super::moves::{self, Move};
 use super::{hold, meet, now_ms};
-use crate::abort::{self, Point};
 use crate::ask::{self, Pending};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -40,15 +40,10 @@ pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refus
         let message = "the call is not the one that was shown: its arguments are others";
         return Err(Refused::new("digest_changed", message).then(format!("callgate approval show {}", said.id)));
     }
-    case.is_deciding.set(true);
-    let outcome = match said.decision {
-        Decision::Approve { arguments, scope } => approve(core, &case, arguments, scope, &said.by).await,
-        Decision::Deny { reason } => deny(core, &case, reason, &said.by).await,
-    };
-    case.is_deciding.set(false);
-    case.decided.notify_waiters();
-    case.news.notify_one();
-    outcome?;
+    match said.decision {
+        Decision::Approve { arguments, scope } => approve(core, &case, arguments, scope, &said.by).await?,
+        Decision::Deny { reason } => deny(core, &case, reason, &said.by).await?,
+    }
     let decided = decided(&case);
     core.gate.remember(&case, decided.clone());
     core.happened(Happening::Decision(decided.clone()));
@@ -114,43 +109,34 @@ async fn approve(
     }
     let edited = match edited {
         None => None,
-        Some(text) => Some(fit(case, text).await?),
+        Some(text) => {
+            case.is_deciding.set(true);
+            let fitting = fit(case, text).await;
+            case.decision_over();
+            Some(fitting?)
+        }
     };
-    let mut row = case.row().clone();
-    row.state = policy::next(row.state, Event::Approve).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
-    row.decided_ms = now_ms();
-    row.decided_by = by.to_owned();
-    row.scope = Some(scope);
-    if let Some((text, digest)) = edited {
-        row.edited = Some(text);
-        row.sent = Some(digest);
-    }
-    let grant = (scope > Scope::Once).then(|| Grant {
-        client: row.client.as_str().into(),
-        server: row.server.as_str().into(),
-        launch: row.launch.as_str().into(),
-        tool: row.tool.as_str().into(),
-        definition: row.definition.unwrap_or(Hash::of(b"")),
-        effect: row.effect,
-        session: (scope == Scope::Session).then(|| row.session.as_str().into()),
-        at_ms: row.decided_ms,
+    let grant = (scope > Scope::Once).then(|| {
+        let row = case.row();
+        Grant {
+            client: row.client.as_str().into(),
+            server: row.server.as_str().into(),
+            launch: row.launch.as_str().into(),
+            tool: row.tool.as_str().into(),
+            definition: row.definition.unwrap_or(Hash::of(b"")),
+            effect: row.effect,
+            session: (scope == Scope::Session).then(|| row.session.as_str().into()),
+            at_ms: now_ms(),
+        }
     });
-    let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Approved);
-    abort::at(Point::Deciding, &row.tool);
-    let written = core.ledger.put_call(row.clone(), Some(note));
-    let remembered = grant.clone().map(|grant| core.ledger.remember_grant(grant));
-    written.await.map_err(|cause| unwritten(&cause))?;
-    if let Some(remembered) = remembered {
-        remembered.await.map_err(|cause| unwritten(&cause))?;
-    }
-    case.note(|now| *now = row);
-    abort::at(Point::Decided, &case.row().tool);
-    core.gate.remember_grant(grant);
-    Ok(())
-}
-
-fn unwritten(cause: &str) -> Refused {
-    Refused::new("audit_unavailable", format!("the decision could not be written down: {cause}"))
+    moves::make(core, case, Move { event: Event::Approve, by, grant }, |row| {
+        row.scope = Some(scope);
+        if let Some((text, digest)) = edited {
+            row.edited = Some(text);
+            row.sent = Some(digest);
+        }
+    })
+    .await
 }
 
 /// Edited arguments, checked against the tool's schema as it is now.
@@ -183,17 +169,12 @@ async fn fit(case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
 }
 
 async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str) -> Result<(), Refused> {
-    let mut row = case.row().clone();
-    row.state = policy::next(row.state, Event::Deny).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
-    row.decided_ms = now_ms();
-    row.decided_by = by.to_owned();
-    row.reason = reason.unwrap_or_default();
-    row.arguments = None;
-    row.edited = None;
-    let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Denied);
-    core.ledger.put_call(row.clone(), Some(note)).await.map_err(|cause| unwritten(&cause))?;
-    case.note(|now| *now = row);
-    Ok(())
+    moves::make(core, case, Move { event: Event::Deny, by, grant: None }, |row| {
+        row.reason = reason.unwrap_or_default();
+        row.arguments = None;
+        row.edited = None;
+    })
+    .await
 }
 
 /// Nobody decided in time, or nobody came back for it: a no with its own reason.

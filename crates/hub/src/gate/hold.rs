@@ -2,6 +2,7 @@
 //! then it is told that the call is pending, and the record waits on.
 
 use super::case::{Asker, Case};
+use super::moves::{self, Move};
 use super::{decide, meet, now_ms, road};
 use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
@@ -119,23 +120,14 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
         Then::Ask if road::by_grant(core, request, &judgement).is_some() => "an approval that is remembered",
         Then::Ask | Then::Deny => return,
     };
-    case.is_deciding.set(true);
     let (core, case) = (Rc::clone(core), Rc::clone(case));
+    case.is_deciding.set(true);
     task::spawn("let a waiting call through", async move {
-        let mut row = case.row().clone();
-        let approved = policy::next(row.state, Event::Approve);
-        if let Ok(state) = approved {
-            row.state = state;
-            row.decided_ms = now_ms();
-            row.decided_by = by.to_owned();
-            row.scope = Some(Scope::Once);
-            let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Approved);
-            if core.ledger.put_call(row.clone(), Some(note)).await.is_ok() {
-                case.note(|now| *now = row);
-            }
+        let approve = Move { event: Event::Approve, by, grant: None };
+        if let Err(refused) = moves::make(&core, &case, approve, |row| row.scope = Some(Scope::Once)).await {
+            tracing::warn!(%refused, call = %case.id(), "a waiting call was not let through");
         }
-        case.is_deciding.set(false);
-        case.news.notify_one();
+        case.decision_over();
         core.queue_changed();
         if case.state() == CallState::Approved {
             decide::claim(&case);

@@ -9,6 +9,7 @@ pub(crate) mod index;
 pub(crate) mod kept;
 pub(crate) mod lost;
 pub(crate) mod meet;
+pub(crate) mod moves;
 pub(crate) mod pages;
 pub mod pins;
 pub(crate) mod result;

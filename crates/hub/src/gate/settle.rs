@@ -5,6 +5,7 @@ use super::case::Case;
 use super::index::SettledKey;
 use super::lost::End;
 use super::meet::{self, Request};
+use super::moves::{self, Move};
 use super::now_ms;
 use crate::ask;
 use crate::core::Core;
@@ -15,7 +16,7 @@ use contract::{CallId, Hash};
 use frame::{Answer, Era, Rope};
 use policy::{CallState, Effect, Event, Leave};
 use std::rc::Rc;
-use store::{CallNumber, CallRecord, Job, KEYS_KEPT_MS, Kind, Outcome};
+use store::{CallNumber, CallRecord, Job, KEYS_KEPT_MS, Outcome};
 use tokio::time::{Instant, timeout_at};
 use upstream::{Failure, task};
 
@@ -129,18 +130,9 @@ pub(crate) async fn settle(core: &Rc<Core>, id: &str, ran: Event, by: &str) -> R
     let missing =
         || Refused::new("unknown_call", format!("no call `{id}` waits to be settled")).then("callgate call list");
     let case = case.filter(|case| case.state() == CallState::Unknown && !case.is_deciding.get()).ok_or_else(missing)?;
-    let mut row = case.row().clone();
-    row.state = policy::next(row.state, ran).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
-    row.decided_by = by.to_owned();
-    row.decided_ms = now_ms();
-    let outcome = if row.state == CallState::Settled { Outcome::Ran } else { Outcome::NotRan };
-    row.outcome = outcome;
-    case.is_deciding.set(true);
-    let note = core.ledger.case_note(&row, Kind::Settled, outcome);
-    let written = core.ledger.put_call(row.clone(), Some(note)).await;
-    case.is_deciding.set(false);
-    written.map_err(|cause| Refused::new("audit_unavailable", format!("it could not be written down: {cause}")))?;
-    case.note(|now| *now = row.clone());
+    let outcome = if ran == Event::Ran { Outcome::Ran } else { Outcome::NotRan };
+    moves::make(core, &case, Move { event: ran, by, grant: None }, |row| row.outcome = outcome).await?;
+    let row = case.row().clone();
     match (row.state, row.key, row.asked) {
         (CallState::Settled, Some(_), Some(asked)) => {
             let ended_ms = row.decided_ms;
