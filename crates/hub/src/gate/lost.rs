@@ -2,9 +2,9 @@
 //! for a while, in the same session, and only while that session saw no later write of the same server. Kept in memory.
 
 use super::index;
+use super::tally::Tally;
 use contract::Hash;
 use frame::Answer;
-use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl Lost {
 #[derive(Default)]
 pub(crate) struct LostResults {
     all: RefCell<Vec<Rc<Lost>>>,
-    tools: RefCell<FxHashMap<Hash, u32>>,
+    tools: Tally,
 }
 
 /// Which call was lost.
@@ -98,7 +98,7 @@ impl LostResults {
             end_of_it: RefCell::new(end),
             end: Notify::new(),
         });
-        *self.tools.borrow_mut().entry(lost.tool).or_default() += 1;
+        self.tools.add(lost.tool);
         self.all.borrow_mut().push(Rc::clone(&lost));
         self.drop_where(|other| !other.is_alive());
         while self.all.borrow().len() > MOST {
@@ -127,21 +127,14 @@ impl LostResults {
     }
     /// Whether any of this tool's results was lost.
     pub(crate) fn has_any(&self, client: &str, server: &str, tool: &str) -> bool {
-        let tools = self.tools.borrow();
-        !tools.is_empty() && tools.contains_key(&index::tool_of(client, server, tool))
+        self.tools.has(client, server, tool)
     }
 
     fn drop_where(&self, is_it: impl Fn(&Lost) -> bool) {
         let gone: Vec<Rc<Lost>> = self.all.borrow_mut().extract_if(.., |lost| is_it(lost)).collect();
-        let mut tools = self.tools.borrow_mut();
         for lost in gone {
             lost.end.notify_waiters();
-            if let Some(count) = tools.get_mut(&lost.tool) {
-                *count -= 1;
-                if *count == 0 {
-                    tools.remove(&lost.tool);
-                }
-            }
+            self.tools.take(lost.tool);
         }
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod result;
 pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
+pub(crate) mod tally;
 
 use crate::catalog::{Hides, ToolEntry};
 use crate::config::{Accepted, PolicyConfig};
