@@ -9,14 +9,12 @@ pub(crate) use jobs::recall;
 
 use crate::agent::SeatCore;
 use crate::backend::Backend;
-use crate::catalog::ToolEntry;
-use crate::gate::meet;
 use crate::road::Ending;
 use crate::views::millis;
 use bytes::Bytes;
+use contract::CallId;
 use contract::answer::Changes;
 use contract::outcome::Code;
-use contract::{CallId, Hash};
 use policy::Effect;
 use std::time::{Duration, SystemTime};
 use store::{CallNumber, CallRecord, Detail, Item, Kind, Mark, Method, Outcome, Stages, Subject};
@@ -103,10 +101,6 @@ impl Record {
     /// Whether its bytes were handed to the server.
     pub(crate) fn was_sent(&self) -> bool {
         self.sent.is_some()
-    }
-    /// The digest of its arguments.
-    pub(crate) fn digest(&self, tool: &ToolEntry) -> Option<Hash> {
-        meet::digest_of(self.arguments.as_ref(), tool)
     }
     /// The arguments as they will be sent; only their shape is ever stored.
     pub(crate) fn arguments(&mut self, arguments: Bytes) {

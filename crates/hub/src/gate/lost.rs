@@ -42,6 +42,19 @@ pub(crate) enum End {
     Answered(Answer),
     /// Nobody will ever know, or the answer is too large to be kept.
     Unknown,
+    /// It surely did not run.
+    NotSent,
+}
+
+impl End {
+    /// The end with this answer, as far as it is kept.
+    pub(crate) fn of(answer: Option<Answer>) -> End {
+        let size = |answer: &Answer| match answer {
+            Answer::Result { body, .. } => body.len(),
+            Answer::Error(error) => error.len(),
+        };
+        answer.filter(|answer| size(answer) <= LARGEST).map_or(End::Unknown, End::Answered)
+    }
 }
 
 impl Lost {
@@ -50,13 +63,8 @@ impl Lost {
         self.end_of_it.borrow().clone()
     }
     /// It has ended so.
-    pub(crate) fn ended(&self, end: Option<Answer>) {
-        let size = |answer: &Answer| match answer {
-            Answer::Result { body, .. } => body.len(),
-            Answer::Error(error) => error.len(),
-        };
-        let kept = end.filter(|answer| size(answer) <= LARGEST);
-        *self.end_of_it.borrow_mut() = kept.map_or(End::Unknown, End::Answered);
+    pub(crate) fn ended(&self, end: End) {
+        *self.end_of_it.borrow_mut() = end;
         self.end.notify_waiters();
     }
     fn is_alive(&self) -> bool {
@@ -86,9 +94,10 @@ pub(crate) struct Which {
 impl LostResults {
     /// Remembers one.
     pub(crate) fn put(&self, which: Which, end: End) -> Rc<Lost> {
-        let lost = Rc::new(Lost {
+        let tool = index::tool_of(&which.client, &which.server, &which.tool);
+        self.enter(Lost {
             call: which.call,
-            tool: index::tool_of(&which.client, &which.server, &which.tool),
+            tool,
             server: which.server,
             session: which.session,
             asked: which.asked,
@@ -97,7 +106,21 @@ impl LostResults {
             life: which.life,
             end_of_it: RefCell::new(end),
             end: Notify::new(),
+        })
+    }
+    /// The reply that was to make up for it was lost as well.
+    pub(crate) fn put_back(&self, lost: &Lost, answer: Answer) {
+        self.enter(Lost {
+            server: Rc::clone(&lost.server),
+            session: Rc::clone(&lost.session),
+            since: Instant::now(),
+            end_of_it: RefCell::new(End::of(Some(answer))),
+            end: Notify::new(),
+            ..*lost
         });
+    }
+    fn enter(&self, lost: Lost) -> Rc<Lost> {
+        let lost = Rc::new(lost);
         self.tools.add(lost.tool);
         self.all.borrow_mut().push(Rc::clone(&lost));
         self.drop_where(|other| !other.is_alive());

@@ -11,6 +11,7 @@ pub(crate) mod lost;
 pub(crate) mod meet;
 pub(crate) mod pages;
 pub mod pins;
+pub(crate) mod receipt;
 pub(crate) mod result;
 pub(crate) mod review;
 pub(crate) mod road;
