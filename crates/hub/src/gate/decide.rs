@@ -3,16 +3,15 @@
 
 use super::case::Case;
 use super::moves::{self, Move};
-use super::{hold, meet, now_ms};
+use super::{hold, meet, now_ms, task as tasks};
 use crate::ask::{self, Pending};
-use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal as Refused};
 use crate::person::{Decided, Decision, Outcome as Verdict, Said};
+use crate::thing::Thing;
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use contract::{Arguments, Effort, Hash, Unfit};
-use frame::Answer;
 use policy::{CallState, Event, Grant, Judgement, Scope};
 use std::rc::Rc;
 use store::{CallNumber, Kind, Outcome};
@@ -49,8 +48,8 @@ pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refus
     core.happened(Happening::Decision(decided.clone()));
     core.queue_changed();
     if case.state() == CallState::Approved {
-        if case.waiters() > 0 {
-            claim(&case);
+        if case.is_wanted() {
+            claim(core, &case);
         }
         if case.row().scope.is_some_and(|scope| scope > Scope::Once) {
             judge_again(core);
@@ -87,7 +86,7 @@ pub(crate) fn decided(case: &Case) -> Decided {
         scope: row.scope,
         reason: row.reason.clone(),
         edited: row.edited.is_some(),
-        runs: case.waiters() > 0,
+        runs: case.is_wanted(),
     }
 }
 
@@ -111,7 +110,7 @@ async fn approve(
         None => None,
         Some(text) => {
             case.is_deciding.set(true);
-            let fitting = fit(case, text).await;
+            let fitting = fit(core, case, text).await;
             case.decision_over();
             Some(fitting?)
         }
@@ -140,11 +139,19 @@ async fn approve(
 }
 
 /// Edited arguments, checked against the tool's schema as it is now.
-async fn fit(case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
-    let Some(Pending { tool, .. }) = case.first() else {
-        let message =
-            "nobody waits for this call any more, so its arguments cannot be edited; approve or deny it as it is";
-        return Err(Refused::new("detached", message));
+async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
+    let thing = case.first(core).map(|Pending { thing, .. }| thing);
+    let tool = match &thing {
+        Some(Thing::Tool(tool)) => tool,
+        Some(Thing::Other(_)) => {
+            let message = "only the arguments of a tool's call can be edited; approve or deny it as it is";
+            return Err(Refused::new("invalid_arguments", message));
+        }
+        None => {
+            let message =
+                "nobody waits for this call any more, so its arguments cannot be edited; approve or deny it as it is";
+            return Err(Refused::new("detached", message));
+        }
     };
     let compiled = tool.compiled().map_err(|fault| Refused::new("invalid_arguments", fault))?;
     let text = Bytes::from(text);
@@ -162,7 +169,7 @@ async fn fit(case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
         }
         Err(_) => return Err(Refused::new("internal", "the arguments could not be checked")),
     };
-    let digest = meet::digest_of(Some(&fitting), &tool);
+    let digest = thing.as_ref().and_then(|thing| thing.digest(Some(&fitting)));
     digest
         .map(|digest| (fitting, digest))
         .ok_or_else(|| Refused::new("invalid_arguments", "the arguments cannot be read"))
@@ -198,25 +205,31 @@ pub(crate) fn expire(core: &Rc<Core>, case: &Rc<Case>) {
     tell_verdict(core, case);
 }
 
-/// Tells all who wait; where nobody does, the next identical call is told, once.
-fn tell_verdict(core: &Core, case: &Rc<Case>) {
-    if case.waiters() == 0 {
+/// Tells all who wait; where nobody does, the next identical call is told, once. A task is told when it is asked for.
+pub(crate) fn tell_verdict(core: &Core, case: &Rc<Case>) {
+    if !case.is_wanted() {
         return;
     }
+    let refusal = verdict_of(case);
     for asker in case.take(|_| true) {
-        let answer = verdict_of(case, &asker.tool);
-        asker.reply.done(answer);
+        asker.reply.done(asker.thing.refused(&refusal));
     }
     core.gate.index.leave(case);
 }
 
-/// The no of a person or of time.
-pub(crate) fn verdict_of(case: &Case, tool: &ToolEntry) -> Answer {
+/// Why a call that was to wait for a person will not run: a person's no, time, its client, or what came in between.
+pub(crate) fn verdict_of(case: &Case) -> Refusal {
     let row = case.row();
     let refusal = match row.state {
         CallState::Expired => {
             let message = "Nobody decided about this call in time, which counts as a no. Nothing was executed.";
             Refusal::new(Code::ApprovalExpired, message)
+        }
+        _ if row.outcome == Outcome::Cancelled => {
+            Refusal::new(Code::Cancelled, "Its client took this call back. Nothing was executed.")
+        }
+        _ if !matches!(row.outcome, Outcome::None | Outcome::Denied) => {
+            Refusal::new(Code::parse(row.outcome.as_str()).unwrap_or(Code::Denied), row.reason.clone())
         }
         _ if row.reason.is_empty() => Refusal::new(Code::Denied, "A person denied this call. Nothing was executed."),
         _ => {
@@ -224,28 +237,25 @@ pub(crate) fn verdict_of(case: &Case, tool: &ToolEntry) -> Answer {
             Refusal::new(Code::Denied, format!("A person denied this call: {reason}. Nothing was executed."))
         }
     };
-    Answer::result(refusal.of_call(case.id()).tool_result(tool.output()))
+    refusal.of_call(case.id())
 }
 
 /// Sends an approved call on its way for somebody who waits; it is judged again by what holds now.
-pub(crate) fn claim(case: &Rc<Case>) {
-    let Some(mut call) = case.first() else { return };
+pub(crate) fn claim(core: &Rc<Core>, case: &Rc<Case>) {
+    let Some(mut call) = case.first(core) else { return tasks::find(core, case) };
     case.under_way.set(true);
-    let name = call.ask.params.string("name").unwrap_or_default();
     // As of now, not as of when it was asked.
-    if let Some(tool) = call.seat.core.catalog(&call.seat.view).tool(&name) {
-        call.tool = Rc::clone(tool);
-    }
+    call.thing = call.thing.as_of_now(&call.seat, &call.ask.params);
     ask::check(call);
 }
 
 /// What a new grant, or the end of a pause, lets through is let through.
 pub(crate) fn judge_again(core: &Rc<Core>) {
     for case in core.gate.index.all() {
-        let is_free = !case.under_way.get() && !case.is_deciding.get();
+        let is_free = !case.under_way.get() && !case.is_deciding.get() && case.is_wanted();
         match case.state() {
-            CallState::Waiting if is_free && case.waiters() > 0 => hold::reconsider(core, &case),
-            CallState::Approved if is_free && case.waiters() > 0 => claim(&case),
+            CallState::Waiting if is_free => hold::reconsider(core, &case),
+            CallState::Approved if is_free => claim(core, &case),
             _ => {}
         }
     }

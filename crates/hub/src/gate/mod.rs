@@ -18,17 +18,19 @@ pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
 pub(crate) mod tally;
+pub(crate) mod task;
 
 use crate::catalog::{Hides, ToolEntry};
 use crate::config::{Accepted, PolicyConfig};
 use crate::person::{Decided, Pause};
+use crate::thing::Thing;
 use case::Case;
 use contract::Hash;
 use index::Index;
 use lost::LostResults;
 use pages::Pages;
 use pins::Pins;
-use policy::{CallState, Effect, Facts, Fallback, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
+use policy::{CallState, Effect, Facts, Fallback, Grant, Judgement, Profile, Rulebook, Target, Tier};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -103,7 +105,7 @@ pub(crate) struct Gate {
     free: Judgement,
     /// The latest decisions, for whoever comes later.
     decisions: RefCell<VecDeque<Decided>>,
-    /// Per client and tool, by [`index::tool_of`]: how often it was asked about, and denied.
+    /// Per client and tool, by [`index::thing_of`]: how often it was asked about, and denied.
     history: RefCell<FxHashMap<Hash, (u32, u32)>>,
     /// Whether it is known what became of the calls that were open when the last run ended.
     settled: Cell<bool>,
@@ -179,7 +181,7 @@ impl Gate {
     /// A decision that was made.
     pub(crate) fn remember(&self, case: &Case, decided: Decided) {
         let mut history = self.history.borrow_mut();
-        let (asked, denied) = history.entry(case.tool()).or_default();
+        let (asked, denied) = history.entry(case.thing()).or_default();
         *asked += 1;
         *denied += u32::from(decided.state != CallState::Approved);
         let mut decisions = self.decisions.borrow_mut();
@@ -192,7 +194,7 @@ impl Gate {
     }
     /// How often this client's calls of this tool were asked about, and denied.
     pub(crate) fn history(&self, case: &Case) -> (u32, u32) {
-        self.history.borrow().get(&case.tool()).copied().unwrap_or_default()
+        self.history.borrow().get(&case.thing()).copied().unwrap_or_default()
     }
     pub(crate) fn is_settled(&self) -> bool {
         self.settled.get()
@@ -202,19 +204,31 @@ impl Gate {
         self.settling.notify_waiters();
     }
 
-    /// What the rules say of one call of a tool.
-    pub(crate) fn judge(&self, host: &str, tool: &ToolEntry, arguments: &[u8]) -> Judgement {
+    /// What the rules say of one request.
+    pub(crate) fn judge(&self, host: &str, thing: &Thing, arguments: &[u8]) -> Judgement {
+        match thing {
+            Thing::Tool(tool) => self.judge_call(host, tool, arguments),
+            Thing::Other(other) => self.judge_bare(host, &other.profile()),
+        }
+    }
+    /// What they say of one call of a tool.
+    pub(crate) fn judge_call(&self, host: &str, tool: &ToolEntry, arguments: &[u8]) -> Judgement {
         let settings = self.settings.borrow();
         let standing = tool.standing(&settings.rulebook, self.age.get());
         settings.rulebook.judge(&standing, &Facts { host, arguments })
+    }
+    /// What they say of a request for what is no tool: they know no arguments of it.
+    pub(crate) fn judge_bare(&self, host: &str, of: &Profile<'_>) -> Judgement {
+        let rules = &self.settings.borrow().rulebook;
+        rules.judge(&rules.standing(of), &Facts { host, arguments: b"{}" })
     }
     /// How often a tool asks.
     pub(crate) fn tier(&self, tool: &ToolEntry) -> Tier {
         tool.standing(&self.settings.borrow().rulebook, self.age.get()).tier()
     }
     /// What is said of a request that no rule can name, as completions are.
-    pub(crate) fn free(&self) -> Judgement {
-        self.free.clone()
+    pub(crate) fn free(&self) -> &Judgement {
+        &self.free
     }
     /// Version of the rules.
     pub(crate) fn policy(&self) -> Hash {
@@ -235,19 +249,6 @@ impl Hides for Gate {
 
 fn free() -> Judgement {
     let rules = Rulebook::allow_all();
-    let nothing = Profile {
-        target: Target::Method,
-        name: "",
-        own: "",
-        server: "",
-        effect: Effect::Read,
-        hints: Hints::default(),
-        tag: None,
-        flagged: false,
-        partly_checked: false,
-        takes_url: false,
-        arguments: &[],
-        annotations: b"",
-    };
+    let nothing = Profile::bare(Target::Method, "", "", "", Effect::Read);
     rules.judge(&rules.standing(&nothing), &Facts { host: "", arguments: b"{}" })
 }

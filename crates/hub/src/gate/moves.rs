@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::operate::Refusal as Refused;
 use policy::{Event, Grant};
 use std::rc::Rc;
-use store::{CallRecord, Kind, Outcome};
+use store::{CallRecord, Kind, Note, Outcome};
 
 /// Who takes which step.
 pub(crate) struct Move<'a> {
@@ -23,6 +23,7 @@ impl Move<'_> {
     fn told(&self) -> (Kind, Outcome) {
         match self.event {
             Event::Approve => (Kind::Decision, Outcome::Approved),
+            Event::Withdraw => (Kind::Decision, Outcome::Cancelled),
             Event::Ran => (Kind::Settled, Outcome::Ran),
             Event::NotRan => (Kind::Settled, Outcome::NotRan),
             Event::Ask
@@ -55,20 +56,47 @@ pub(crate) async fn make(
     row.decided_ms = now_ms();
     row.decided_by = it.by.to_owned();
     change(&mut row);
-    case.is_deciding.set(true);
     let (kind, outcome) = it.told();
     let note = core.ledger.case_note(&row, kind, outcome);
     abort::at(Point::Deciding, &row.tool);
-    let written = core.ledger.put_call(row.clone(), Some(note));
-    let remembered = it.grant.clone().map(|grant| core.ledger.remember_grant(grant));
+    write(core, case, row, Some(note), it.grant).await
+}
+
+/// Writes something more of it, without a step.
+///
+/// # Errors
+/// It cannot be written down.
+pub(crate) async fn note(
+    core: &Rc<Core>,
+    case: &Rc<Case>,
+    change: impl FnOnce(&mut CallRecord),
+) -> Result<(), Refused> {
+    let mut row = case.row().clone();
+    change(&mut row);
+    write(core, case, row, None, None).await
+}
+
+async fn write(
+    core: &Rc<Core>,
+    case: &Rc<Case>,
+    row: CallRecord,
+    note: Option<Note>,
+    grant: Option<Grant>,
+) -> Result<(), Refused> {
+    case.is_deciding.set(true);
+    let is_decision = note.is_some();
+    let written = core.ledger.put_call(row.clone(), note);
+    let remembered = grant.clone().map(|grant| core.ledger.remember_grant(grant));
     let mut end = written.await;
     if let (Ok(()), Some(remembered)) = (&end, remembered) {
         end = remembered.await;
     }
     if end.is_ok() {
         case.note(|now| *now = row);
-        abort::at(Point::Decided, &case.row().tool);
-        core.gate.remember_grant(it.grant);
+        if is_decision {
+            abort::at(Point::Decided, &case.row().tool);
+        }
+        core.gate.remember_grant(grant);
     }
     case.decision_over();
     end.map_err(|cause| Refused::new("audit_unavailable", format!("it could not be written down: {cause}")))

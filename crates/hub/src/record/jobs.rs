@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::views::millis;
 use bytes::Bytes;
 use std::time::SystemTime;
-use store::{CallNumber, CallRecord, EraMemory, Job, Kind, Method, Note, Outcome, Snapshot, Vault};
+use store::{CallNumber, CallRecord, EraMemory, Job, Kind, Note, Outcome, Snapshot, Vault};
 use tokio::sync::oneshot;
 use upstream::Listing;
 
@@ -35,7 +35,7 @@ impl Audit {
             server: row.server.clone(),
             item: row.name.clone(),
             definition: row.definition.map(|hash| hash.to_string()).unwrap_or_default(),
-            method: Method::ToolCall,
+            method: row.method,
             effect: Some(row.effect),
             outcome,
             detail: serde_json::Value::Object(detail).to_string(),
