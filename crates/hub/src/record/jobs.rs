@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::views::millis;
 use bytes::Bytes;
 use std::time::SystemTime;
-use store::{CallNumber, CallRecord, EraMemory, Job, Kind, Method, Note, Outcome, Snapshot, Vault};
+use store::{CallNumber, CallRecord, EraMemory, Job, Kind, Method, Note, Outcome, Snapshot, Unshown, Vault};
 use tokio::sync::oneshot;
 use upstream::Listing;
 
@@ -20,6 +20,10 @@ impl Audit {
             }
         };
         say("state", row.state.as_str());
+        say("tool", if row.tool == row.name { "" } else { &row.tool });
+        say("tier", row.tier.as_str());
+        say("reason", &row.reason);
+        say("edited", if row.edited.is_some() { "true" } else { "" });
         say("rule", &row.rule);
         say("why", &row.why);
         say("by", &row.decided_by);
@@ -39,6 +43,7 @@ impl Audit {
             effect: Some(row.effect),
             outcome,
             detail: serde_json::Value::Object(detail).to_string(),
+            arguments: Unshown(row.edited.clone().or_else(|| row.arguments.clone())),
         }
     }
 
