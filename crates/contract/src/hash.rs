@@ -36,6 +36,19 @@ impl Hash {
     }
 }
 
+/// How a hash is stored beside what it names: its bytes. What people read is its text.
+pub(crate) mod stored {
+    use super::Hash;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(hash: &Hash, to: S) -> Result<S::Ok, S::Error> {
+        hash.0.serialize(to)
+    }
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
+        Deserialize::deserialize(from).map(Hash)
+    }
+}
+
 impl fmt::Display for Hash {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         // All at once: a catalog prints thousands.

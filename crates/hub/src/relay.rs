@@ -4,6 +4,7 @@
 use crate::agent::{Identity, Notice, Notices, View};
 use crate::backend::{Backend, Rules, Watch};
 use crate::catalog::ToolEntry;
+use crate::catalog::remembered::recall;
 use crate::config::{self, Accepted, Config, PolicyConfig, ServerConfig};
 use crate::core::Core;
 use crate::gate::pins::Launch;
@@ -11,7 +12,7 @@ use crate::gate::{self, Held, Settings, desk};
 use crate::operate::{CallView, Event, Operation, Refusal, ReloadView, ServerAction, ServerView, Status};
 use crate::person::{Approved, Pause};
 use crate::prepared::{self, Prepared};
-use crate::record::{Audit, recall};
+use crate::record::Audit;
 use crate::views;
 use bytes::Bytes;
 use contract::Hash;
@@ -284,10 +285,11 @@ impl Relay {
         let era = kept.eras.iter().rev().find(|era| era.server == key && *era.launch == *launch_hash);
         let memory = era.and_then(|era| Version::parse(&era.version)).map(Version::era);
         let snapshot = kept.catalogs.iter().rev().find(|it| it.server == key && *it.launch == *launch_hash);
-        let known = snapshot.and_then(recall).map(Rc::new);
-        if let Some(known) = &known {
-            backend.shelve(Rc::clone(known));
-        }
+        let known = snapshot.and_then(recall).map(|(listing, known)| {
+            let listing = Rc::new(listing);
+            backend.recall(&listing, known);
+            listing
+        });
         let watch: Rc<dyn Watcher> = Rc::new(Watch(Rc::downgrade(&backend)));
         let must_list = known.is_none();
         let server = Server::new(spec, Rc::clone(&self.parts), watch, memory, known);

@@ -16,13 +16,13 @@ fn what_was_saved_is_there_after_a_restart() {
         capabilities: "{}".into(),
         instructions: None,
         tools: Some(r#"[{"name":"a"},{"name":"b"}]"#.into()),
-        hashes: Some(vec![(Hash::of(b"a"), Hash::of(b"A")), (Hash::of(b"b"), Hash::of(b"B"))]),
+        facts: Some(vec![0, 255, 7]),
         ..Snapshot::default()
     };
     let era = EraMemory { server: "web".into(), launch: "l".into(), version: "2026-07-28".into(), at_ms: 6 };
     let committer = &desk.opened.committer;
     let other = Snapshot { launch: "sha256:2".into(), ..snapshot.clone() };
-    let newer = Snapshot { hashes: None, tools: None, at_ms: 8, ..snapshot.clone() };
+    let newer = Snapshot { facts: None, tools: None, at_ms: 8, ..snapshot.clone() };
     for job in [
         Job::SaveSnapshot(Box::new(other.clone())),
         Job::SaveSnapshot(Box::new(snapshot)),
@@ -92,27 +92,4 @@ fn a_stopped_committer_says_so() {
     let call = ledger.next_call();
     assert_eq!(ledger.push(&Entry::new(call, Kind::Intent, 1)), Due::Now);
     assert_eq!(ledger.flush(), Handed::Gone);
-}
-
-#[test]
-fn hashes_of_another_form_are_not_known() {
-    let home = tempfile::tempdir().unwrap();
-    let check = |hashes: &str, expect: Option<usize>| {
-        let desk = Desk::open(home.path());
-        let snapshot = Snapshot { server: "files".into(), hashes: Some(Vec::new()), ..Snapshot::default() };
-        do_job(&desk, Job::SaveSnapshot(Box::new(snapshot)));
-        desk.stop();
-        let conn = rusqlite::Connection::open(home.path().join(crate::places::DATABASE)).unwrap();
-        conn.execute_batch(&format!("UPDATE catalogs SET hashes = {hashes}")).unwrap();
-        drop(conn);
-        let desk = Desk::open(home.path());
-        assert_eq!(desk.opened.kept.catalogs[0].hashes.as_ref().map(Vec::len), expect, "{hashes}");
-        desk.stop();
-    };
-    check("hashes", Some(0));
-    check("CAST(x'01' || zeroblob(64) AS BLOB)", Some(1));
-    check("CAST(x'02' || zeroblob(64) AS BLOB)", None);
-    check("CAST(x'01' || zeroblob(63) AS BLOB)", None);
-    check("x''", None);
-    check("NULL", None);
 }
