@@ -134,6 +134,7 @@ impl Tool {
         if output.is_some_and(|schema| !matches!(schema.kind(), Kind::Object | Kind::True | Kind::False)) {
             return Err(DefinitionFault::WrongKind { member: "outputSchema", wanted: "a JSON Schema" });
         }
+        let (schema_hash, definition_hash) = hash::of_tool(root);
         let title = text(root, "title", "title")?;
         let inner_title = annotations.map(|object| text(object, "title", "annotations.title")).transpose()?.flatten();
         Ok(Tool {
@@ -151,8 +152,8 @@ impl Tool {
             takes_url: takes_url(input),
             visibility: visibility(root),
             nulls: nulls(root),
-            schema_hash: hash::of_schemas(root),
-            definition_hash: hash::of_definition(root),
+            schema_hash,
+            definition_hash,
         })
     }
 

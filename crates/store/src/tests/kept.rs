@@ -93,3 +93,22 @@ fn a_stopped_committer_says_so() {
     assert_eq!(ledger.push(&Entry::new(call, Kind::Intent, 1)), Due::Now);
     assert_eq!(ledger.flush(), Handed::Gone);
 }
+
+#[test]
+fn a_resting_store_leaves_no_long_log_for_the_next_start() {
+    let home = tempfile::tempdir().unwrap();
+    let desk = Desk::open(home.path());
+    for value in 0..40 {
+        do_job(&desk, Job::Set { key: "n".into(), value: Some(value.to_string()) });
+    }
+    let log = home.path().join(format!("{}-wal", crate::places::DATABASE));
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while std::fs::metadata(&log).unwrap().len() > 0 {
+        assert!(std::time::Instant::now() < deadline, "the log is not emptied");
+        std::thread::yield_now();
+    }
+    desk.crash();
+    let desk = Desk::open(home.path());
+    assert_eq!(desk.opened.kept.settings, [("n".to_owned(), "39".to_owned())]);
+    desk.stop();
+}
