@@ -60,7 +60,7 @@ fn post(home: &Home, operation: &str, body: &Value) -> (u16, Value) {
 #[test]
 fn a_hosts_own_processes_do_not_decide_and_a_person_beside_it_does() {
     let home = home(json!(false));
-    let _hub = home.serve();
+    let hub = home.serve();
     let mut host = host(&home);
     host.call(ORDER, json!({ "text": "one" }));
     let approval = waiting(&home);
@@ -96,6 +96,25 @@ fn a_hosts_own_processes_do_not_decide_and_a_person_beside_it_does() {
     assert!(by.starts_with("callgate (pid ") && by.contains(", from "), "{by}");
     host.call(ORDER, json!({ "text": "one" }));
     assert_eq!(std::fs::read_to_string(home.path("lines.txt")).unwrap(), "one\n");
+    // Each operation that was tried stands in the log: the first try at once, the rest when its minute is over.
+    let rows = home.json(&["audit", "list", "--kind", "person"])["rows"].as_array().unwrap().clone();
+    let tried: Vec<&str> = rows.iter().rev().map(|row| row["tool"].as_str().unwrap()).collect();
+    assert_eq!(tried, ["approval.approve", "approval.deny", "token.add", "resume", "approval.pin"], "{rows:?}");
+    for row in &rows {
+        assert_eq!(row["outcome"], "denied");
+        assert!(row["why"].as_str().unwrap().starts_with("not_a_person: only a person may do this"), "{row}");
+        assert!(row["by"].as_str().unwrap().contains("(pid "), "{row}");
+        let detail: Value = serde_json::from_str(row["detail"].as_str().unwrap()).unwrap();
+        assert!(detail["pid"].as_u64().is_some() && detail["program"].as_str().is_some(), "{detail}");
+        assert!(!row.to_string().contains("4711"), "{row}");
+    }
+    drop(host);
+    assert_eq!(home.run(&["stop"]).0, 0);
+    drop(hub);
+    let _hub = home.serve();
+    let rows = home.json(&["audit", "list", "--kind", "person"])["rows"].as_array().unwrap().clone();
+    assert_eq!(rows.len(), 6, "{rows:?}");
+    assert_eq!(rows[0]["tool"], "approval.approve", "the second try of the shell, told when the hub ended");
 }
 
 #[test]
@@ -134,6 +153,9 @@ fn with_a_pin_nobody_decides_without_it() {
     assert_eq!((status, &problem["code"]), (403, &json!("pin_wrong")), "{problem}");
     assert!(problem["message"].as_str().unwrap().contains("4 more tries"), "{problem}");
 
+    eventually("the row of the wrong PIN", || {
+        home.json(&["audit", "list", "--kind", "person"])["rows"].get(0).cloned()
+    });
     hub.kill();
     let _hub = home.serve();
     assert_eq!(home.json(&["approval", "list"])["pin_set"], true, "it outlives the hub");
@@ -147,4 +169,15 @@ fn with_a_pin_nobody_decides_without_it() {
     assert!(log.1.contains("pin_wrong") && !log.1.contains("0815") && !log.1.contains("4711"), "{log:?}");
     let (status, now) = post(&home, "approval.pin", &json!({ "old": "4711" }));
     assert_eq!((status, now), (200, json!({ "pin_set": false })));
+    assert_eq!(post(&home, "token.add", &json!({ "name": "ci" })).0, 200);
+    let rows = home.json(&["audit", "list", "--limit", "1000"])["rows"].as_array().unwrap().clone();
+    let told = |kind: &str| -> Vec<String> {
+        let words = |row: &Value| format!("{} {} {}", row["tool"], row["outcome"], row["why"]).replace('"', "");
+        rows.iter().rev().filter(|row| row["kind"] == kind).map(words).collect()
+    };
+    assert_eq!(told("setting"), ["pin ok set", "pin ok removed"]);
+    assert_eq!(told("token"), ["ci ok added"]);
+    let refused = told("person");
+    assert!(refused[0].starts_with("approval.approve denied pin_wrong: that is not the PIN; 4 more"), "{refused:?}");
+    assert!(rows.iter().all(|row| !row.to_string().contains("0815") && !row.to_string().contains("4711")));
 }

@@ -10,20 +10,15 @@ use std::time::{Duration, Instant};
 
 fn main() {
     let corpus = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
-    println!("own corpus");
-    let mut sums = [(0, 0); 2];
-    for (place, name) in ["poisoned", "clean"].into_iter().enumerate() {
-        for half in ["tuned", "later"] {
-            let file = corpus.join(format!("{name}-{half}.jsonl"));
-            let Ok(text) = std::fs::read_to_string(&file) else { continue };
-            let (flagged, all) = half_of(&text, name == "clean");
-            println!("  {name:9} {half:6} {flagged:3} of {all} flagged");
-            sums[place].0 += flagged;
-            sums[place].1 += all;
+    for (half, title) in
+        [("tuned", "what the rules were tuned on"), ("held", "held out: written later, never tuned on")]
+    {
+        println!("{title}");
+        for name in ["poisoned", "clean"] {
+            let text = std::fs::read_to_string(corpus.join(format!("{name}-{half}.jsonl"))).unwrap();
+            println!("  {name:9} flagged {}", share(half_of(&text, name == "clean")));
         }
     }
-    println!("  poisoned caught: {}", share(sums[0]));
-    println!("  clean flagged:   {}", share(sums[1]));
     let verbose = std::env::args().any(|word| word == "-v");
     if let Some(folder) = std::env::args().skip(1).find(|word| word != "-v") {
         recorded(Path::new(&folder), verbose);

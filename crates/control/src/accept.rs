@@ -1,5 +1,6 @@
 //! Lets connections in: only of our own user, bounded in number, each in a task that this future owns.
 
+use crate::person::Attempts;
 use crate::routes::{self, Peer, Stopping};
 use crate::socket::{self, Stream};
 use crate::{ControlParts, Door};
@@ -8,6 +9,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -25,13 +27,16 @@ const BREATH: Duration = Duration::from_millis(50);
 /// socket's file is removed. Needs a tokio runtime with I/O and time; spawns only tasks that die with this future.
 pub async fn serve(mut door: Door, parts: ControlParts, end: impl Future<Output = ()>) {
     let (ending, stopping) = watch::channel(false);
-    let router = routes::router(parts, Stopping(stopping.clone()));
+    let attempts = Arc::new(Attempts::new(Arc::clone(&parts.audit)));
+    let router = routes::router(parts, Arc::clone(&attempts), Stopping(stopping.clone()));
     let mut connections = JoinSet::new();
     let mut end = pin!(end);
+    let mut settling = pin!(attempts.settle());
     loop {
         tokio::select! {
             biased;
             () = &mut end => break,
+            () = &mut settling => {}
             Some(_) = connections.join_next() => {}
             stream = door.accept(), if connections.len() < MOST_CONNECTIONS => match stream {
                 Ok(Some(stream)) => {
@@ -53,6 +58,7 @@ pub async fn serve(mut door: Door, parts: ControlParts, end: impl Future<Output 
     if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
         tracing::warn!(left = connections.len(), "operator.sock: connections cut off");
     }
+    attempts.end();
 }
 
 async fn connection(stream: Stream, router: Router, mut stopping: watch::Receiver<bool>) {

@@ -1,5 +1,6 @@
 //! The log for a person: pages, one call, a live tail, a check of the whole, rows to take away.
 
+use crate::person::Deed;
 use crate::problems::{Failure, Outcome};
 use crate::routes::Stopping;
 use axum::body::Body;
@@ -37,6 +38,8 @@ pub trait AuditSource: Send + Sync {
     fn newer(&self, filter: &AuditFilter, after: u64, limit: u32) -> Result<Vec<AuditRow>, Problem>;
     /// The whole log checked.
     fn verify(&self) -> Result<AuditReport, Problem>;
+    /// Writes what a person did that has no row of its own, or what was refused to somebody. Returns at once.
+    fn deed(&self, deed: &Deed);
     /// Accepts a log that does not reach its anchor, exactly as it was reported.
     fn accept(&self, what: &str) -> Result<AuditAccepted, Problem>;
     /// Every row of a filter, oldest first, until `take` says that it wants no more.

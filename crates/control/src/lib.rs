@@ -23,6 +23,7 @@ pub use accept::serve;
 pub use audit::AuditSource;
 pub use logs::{Live, LogLines, LogOf, LogSource};
 pub use operations::{config_paths, config_report};
+pub use person::Deed;
 pub use socket::Door;
 
 use hub::config::Places;

@@ -2,17 +2,19 @@
 //! A PIN that is set is always needed; without one nothing is taken from the processes of hosts and of servers.
 //! Never logs what was typed.
 
+mod attempts;
 mod processes;
 mod tree;
 #[cfg(test)]
 mod tree_tests;
 
+pub use attempts::{Attempts, Deed};
 pub use processes::Here;
 pub use tree::{Caller, describe};
 
 use crate::ControlParts;
 use crate::problems::{Failure, Outcome};
-use crate::routes::Peer;
+use crate::routes::{Peer, Shared};
 use hub::operate::{ClientView, Status};
 use hub::pin::{Pin, PinError, Shown};
 use operator::words::{PinChange, PinCode, PinStatus};
@@ -20,6 +22,9 @@ use operator::{Mark, Name, code};
 use serde::Deserialize;
 use std::sync::Arc;
 use tree::{Attached, Speaker, Suspicion};
+
+/// Refusals that say that somebody asked for what only a person may do and did not show to be one.
+const ATTEMPTS: [&str; 4] = [code::PIN_REQUIRED, code::PIN_WRONG, code::PIN_LOCKED, code::NOT_A_PERSON];
 
 /// The part of every such request that says who asks; the rest is read by the operation.
 #[derive(Deserialize)]
@@ -31,17 +36,26 @@ struct Asked {
     old: Option<PinCode>,
 }
 
-/// Lets an operation run, or says why not.
-pub async fn admit(name: Name, body: &[u8], parts: &ControlParts, peer: &Peer) -> Outcome<()> {
+/// Lets an operation run, or says why not, which leaves a row.
+pub async fn admit(name: Name, body: &[u8], shared: &Shared, peer: &Peer) -> Outcome<()> {
     match name.mark() {
         Mark::Read | Mark::Act => return Ok(()),
         Mark::Person => {}
     }
+    let admitted = may(name, body, &shared.parts, peer).await;
+    match &admitted {
+        Ok(()) => shared.attempts.admitted(name, peer),
+        Err(failure) => refused(name, shared, peer, failure),
+    }
+    admitted
+}
+
+async fn may(name: Name, body: &[u8], parts: &ControlParts, peer: &Peer) -> Outcome<()> {
     let asked: Asked = serde_json::from_slice(body)
         .map_err(|error| Failure::new("bad_input", format!("{}: {error}", name.as_str())))?;
     let typed = if name == Name::ApprovalPin { asked.old } else { asked.pin };
     let shown = on_pool(parts, move |pin| pin.check(typed.as_ref().map(PinCode::reveal))).await;
-    match shown.inspect_err(|failure| refused(name, peer, failure))? {
+    match shown? {
         Shown::Right => return Ok(()),
         Shown::NotSet => {}
     }
@@ -55,11 +69,7 @@ pub async fn admit(name: Name, body: &[u8], parts: &ControlParts, peer: &Peer) -
     match suspicion {
         None => Ok(()),
         Some(Suspicion::Untold) if name == Name::ApprovalPin && nobody_else_is_here(&status) => Ok(()),
-        Some(suspicion) => {
-            let failure = Failure::new(code::NOT_A_PERSON, suspicion.to_string()).next(next(&suspicion));
-            refused(name, peer, &failure);
-            Err(failure)
-        }
+        Some(suspicion) => Err(Failure::new(code::NOT_A_PERSON, suspicion.to_string()).next(next(&suspicion))),
     }
 }
 
@@ -101,8 +111,11 @@ fn next(suspicion: &Suspicion) -> &'static str {
     }
 }
 
-/// People look for this when they wonder who tries.
-fn refused(name: Name, peer: &Peer, failure: &Failure) {
+/// People look for this when they wonder who tries. A body that cannot be read was no attempt at anything.
+fn refused(name: Name, shared: &Shared, peer: &Peer, failure: &Failure) {
+    if ATTEMPTS.contains(&failure.0.code.as_str()) {
+        shared.attempts.refused(name, peer, failure);
+    }
     if failure.0.code != code::PIN_REQUIRED {
         tracing::warn!(operation = name.as_str(), by = %peer.name(), code = %failure.0.code, "refused what only a person may do");
     }

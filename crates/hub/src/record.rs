@@ -397,9 +397,9 @@ impl Audit {
         }
     }
 
-    /// Writes that a setting was changed, in a sentence.
-    pub(crate) fn setting(&self, which: &str, what: &str) {
-        let detail = serde_json::json!({ "change": what }).to_string();
+    /// Writes that a setting was changed, in a sentence, and by whom.
+    pub(crate) fn setting(&self, which: &str, what: &str, by: &str) {
+        let detail = serde_json::json!({ "change": what, "by": by }).to_string();
         let note = Note { item: which.into(), detail, ..Note::new(Kind::Setting, millis(SystemTime::now())) };
         self.job(Job::Note(note));
     }

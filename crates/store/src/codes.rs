@@ -112,6 +112,8 @@ codes! {
         Pin = 37, "pin";
         /// An approval was remembered or forgotten.
         Grant = 38, "grant";
+        /// Somebody wanted done what only a person may do, and was refused; the tool is the operation.
+        Person = 39, "person";
     }
 }
 

@@ -1,12 +1,13 @@
 //! The log as the person's door shows it: opened for reading each time, so that nothing is held between two looks.
 
 use contract::CallId;
-use control::AuditSource;
+use control::{AuditSource, Deed};
 use operator::words::{AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTrail};
-use operator::{Problem, code};
-use serde_json::Value;
+use operator::{Name, Problem, code};
+use serde_json::{Value, json};
 use std::path::PathBuf;
-use store::{AuditRecord, CallNumber, Committer, Filter, Job, Kind, Outcome, ReadFault, Reader};
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::{AuditRecord, CallNumber, Committer, Done, Filter, Job, Kind, Note, Outcome, ReadFault, Reader};
 
 /// Where the log lies, and who writes it.
 pub(super) struct Log {
@@ -67,6 +68,15 @@ impl AuditSource for Log {
         })
     }
 
+    fn deed(&self, deed: &Deed) {
+        let done: Done = Box::new(|written| {
+            if let Err(fault) = written {
+                tracing::error!(%fault, "what a person did could not be written down");
+            }
+        });
+        self.committer.submit(Job::Note(note(deed)), Some(done));
+    }
+
     fn accept(&self, what: &str) -> Result<AuditAccepted, Problem> {
         if self.verify()?.accept.as_deref() != Some(what) {
             let message = "the log is not as it was reported; check it again";
@@ -87,6 +97,34 @@ impl AuditSource for Log {
         }
         Ok(())
     }
+}
+
+/// The row of a deed.
+fn note(deed: &Deed) -> Note {
+    let about = deed.about.clone().unwrap_or_default();
+    let operation = deed.operation.as_str();
+    let (kind, outcome, item, why) = match (&deed.refused, deed.operation) {
+        (Some((code, message)), _) => {
+            let why = match deed.times {
+                1 => format!("{code}: {message}"),
+                times => format!("{times} attempts within a minute, the last one {code}: {message}"),
+            };
+            (Kind::Person, Outcome::Denied, operation.to_owned(), why)
+        }
+        (None, Name::TokenAdd) => (Kind::Token, Outcome::Ok, about, "added".to_owned()),
+        (None, Name::TokenRemove) => (Kind::Token, Outcome::Ok, about, "removed".to_owned()),
+        (None, Name::ApprovalPin) => (Kind::Setting, Outcome::Ok, "pin".to_owned(), about),
+        (None, _) => (Kind::Setting, Outcome::Ok, operation.to_owned(), "done".to_owned()),
+    };
+    let detail = json!({
+        "by": deed.by,
+        "why": why,
+        "pid": deed.pid,
+        "program": deed.program.as_ref().map(|file| file.display().to_string()),
+        "times": deed.times,
+    });
+    let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
+    Note { outcome, item, detail: detail.to_string(), ..Note::new(kind, at_ms) }
 }
 
 fn filter(wanted: &AuditFilter) -> Result<Filter, Problem> {
@@ -133,7 +171,7 @@ fn row(record: AuditRecord) -> AuditRow {
         effect: record.effect,
         outcome: record.outcome,
         rule: part("rule"),
-        why: part("why"),
+        why: part("why").or_else(|| part("change")),
         by: part("by"),
         reason: part("reason"),
         arguments_bytes: record.args_bytes,

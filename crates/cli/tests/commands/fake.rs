@@ -268,6 +268,7 @@ fn no_log<T>() -> Result<T, operator::Problem> {
 }
 
 impl AuditSource for NoLog {
+    fn deed(&self, _: &control::Deed) {}
     fn page(&self, _: &AuditQuery) -> Result<AuditPage, operator::Problem> {
         no_log()
     }

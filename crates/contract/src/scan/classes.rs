@@ -43,7 +43,10 @@ classes! {
     RULES,
     /// `takes precedence`.
     PRECEDE,
-    YOUR,
+    /// `you`, `your`.
+    YOU,
+    /// Who reads definitions.
+    MODEL,
     NEW,
     TASK,
     NOW_ON,
@@ -157,7 +160,52 @@ classes! {
     FOREIGN_NAME,
     /// Commands that do harm.
     DANGER,
+    /// A word of a language in which these may stand in any order.
+    FREE,
+    /// The sentence begins by saying what the tool does: `Reads`, `Lists`.
+    DESCRIBES,
+    /// `assistant:`, before what it is told.
+    VOCATIVE,
+    /// A word in the marks of code.
+    QUOTED,
+    SKIP,
+    /// To be taken for something.
+    COUNTS,
+    GIVEN,
+    OURS,
+    /// Kept among few.
+    AMONG_US,
+    UNSEEN,
+    /// A part of a job.
+    STEP,
+    CHOOSE,
+    /// Gets a program and runs it.
+    INSTALL,
+    /// What happens to those who don't.
+    ELSE,
+    LOSS,
+    URGENT,
+    /// What a model is asked for.
+    REQUESTS,
+    /// A file that agents take their rules from.
+    AGENT_FILE,
+    /// More than this one call.
+    LATER,
+    /// An address with a place for something that a model knows.
+    LEAK,
+    /// To be told.
+    HEAR,
+    BEHALF,
+    TRUST,
+    INSTEAD,
+    /// What follows is only an example.
+    EXAMPLE,
+    /// A number of an account.
+    LONG_NUMBER,
 }
+
+/// Who is spoken to.
+pub(super) const YOUR: Classes = YOU | MODEL;
 
 /// Beginnings of the pairs in [`PAIRS`] are marked apart from all classes.
 pub(super) const OPENS: Classes = 1 << 127;

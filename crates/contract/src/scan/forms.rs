@@ -1,5 +1,5 @@
 //! Signs that need no words: marks that control models, comments, encoded text, text out of sight, disguised letters,
-//! names of arguments that ask for secrets, and the same talk in scripts without spaces.
+//! names of arguments that ask for secrets.
 
 use super::Talk;
 use super::words::split_name;
@@ -15,6 +15,10 @@ const MAX_TRIES: usize = 32;
 const MAX_ADDRESS: usize = 600;
 /// Shorter runs of base64 are names and numbers.
 const MIN_ENCODED: usize = 28;
+/// Fewer words in an address are no sentence.
+const MIN_SENTENCE: usize = 4;
+/// Where the scheme of an address ends at the latest, in bytes.
+const MAX_HEAD: usize = 64;
 
 /// Everything that a text shows by its form, with what it is seen by.
 pub(super) fn judge(text: &str) -> Vec<(Talk, &str)> {
@@ -29,7 +33,6 @@ pub(super) fn judge(text: &str) -> Vec<(Talk, &str)> {
     found.extend(out_of_sight(text).map(|rest| (Talk::OutOfSight, rest)));
     if !text.is_ascii() {
         found.extend(disguised(text).map(|word| (Talk::Disguise, word)));
-        found.extend(unspaced(text));
     }
     found
 }
@@ -108,7 +111,8 @@ fn notice(text: &str) -> Option<&str> {
     };
     opens.filter_map(inner).find(|inner| {
         let is_shouted = inner.bytes().all(|byte| byte.is_ascii_uppercase() || b" :-_".contains(&byte));
-        is_shouted && SPEAKERS.iter().any(|speaker| inner.starts_with(speaker))
+        let speaks = |inner: &str| SPEAKERS.iter().any(|speaker| inner.starts_with(speaker));
+        (is_shouted && speaks(inner)) || (speaks(&inner.to_ascii_uppercase()) && text.contains(&format!("[/{inner}]")))
     })
 }
 
@@ -184,39 +188,6 @@ fn disguised(text: &str) -> Option<&str> {
     })
 }
 
-/// Parts of sentences in scripts without spaces: both must stand in one sentence.
-const UNSPACED: [(Talk, [&str; 2]); 18] = [
-    (Talk::Override, ["忽略", "指令"]),
-    (Talk::Override, ["忽略", "指示"]),
-    (Talk::Override, ["忽略", "之前的"]),
-    (Talk::Override, ["无视", "指令"]),
-    (Talk::Override, ["忘记", "指令"]),
-    (Talk::Override, ["無視", "指示"]),
-    (Talk::Override, ["忽略", "規則"]),
-    (Talk::Override, ["이전", "무시"]),
-    (Talk::Secrecy, ["不要告诉", "用户"]),
-    (Talk::Secrecy, ["不要向", "用户"]),
-    (Talk::Secrecy, ["别告诉", "用户"]),
-    (Talk::Secrecy, ["不要讓", "使用者"]),
-    (Talk::Secrecy, ["不要让", "用户"]),
-    (Talk::Secrecy, ["ユーザー", "伝えない"]),
-    (Talk::Secrecy, ["ユーザー", "知らせない"]),
-    (Talk::Secrecy, ["ユーザー", "言わない"]),
-    (Talk::Secrecy, ["사용자에게", "마"]),
-    (Talk::SecretFile, ["读取", ".ssh"]),
-];
-
-fn unspaced(text: &str) -> Vec<(Talk, &str)> {
-    let sentences = text.split(['。', '！', '？', '\n', '.']);
-    let said = sentences.flat_map(|sentence| {
-        UNSPACED
-            .iter()
-            .filter(move |(_, parts)| parts.iter().all(|part| sentence.contains(part)))
-            .map(move |(talk, _)| (*talk, sentence.trim()))
-    });
-    said.take(4).collect()
-}
-
 /// Text of people in a run of base64, unless it is the source of an image, or in escapes of single characters.
 pub(super) fn encoded(text: &str) -> Option<String> {
     if text.len() < MIN_ENCODED {
@@ -289,6 +260,41 @@ fn is_prose(text: &str) -> bool {
     text.chars().all(is_text) && words.count() > 2 && !text.trim_start().starts_with('<')
 }
 
+/// The words of addresses that are long enough to be sentences: `?ignore-all-previous-rules`.
+pub(super) fn addresses(text: &str) -> Vec<String> {
+    let starts = memchr::memmem::find_iter(text.as_bytes(), "://").take(MAX_TRIES);
+    let said = starts.filter_map(|at| {
+        let address = text[at + 3..].split(|c: char| c.is_whitespace() || "\"'<>()`".contains(c)).next()?;
+        let behind = &address[address.find(['/', '?', '#'])?..];
+        let words: Vec<&str> = behind.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        (words.len() >= MIN_SENTENCE).then(|| words.join(" "))
+    });
+    said.collect()
+}
+
+/// What runs in a picture, or has one fetched: a script, a handler, an address of a program.
+pub(super) fn active(source: &str) -> Option<String> {
+    let head = source.get(..MAX_HEAD).unwrap_or(source).to_ascii_lowercase();
+    let head = head.trim_start();
+    if ["javascript:", "vbscript:", "data:text/"].iter().any(|scheme| head.starts_with(scheme)) {
+        return Some(source.to_owned());
+    }
+    let inner = head.starts_with("data:image/svg").then(|| match source.split_once(";base64,") {
+        Some((_, digits)) => {
+            let bytes = STANDARD_NO_PAD.decode(digits.trim_end_matches('=')).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        None => source.to_owned(),
+    })?;
+    let small = inner.to_ascii_lowercase();
+    let handler = small.match_indices(" on").any(|(at, _)| {
+        let name = small[at + 3..].split('=').next().unwrap_or_default();
+        (3..20).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphabetic()) && small.contains('=')
+    });
+    let holds = ["<script", "%3cscript", "<foreignobject", "javascript:"].iter().any(|part| small.contains(part));
+    (handler || holds).then_some(inner)
+}
+
 /// What only its owner should hold, as names of arguments say it.
 const SECRETS: [&str; 15] = [
     "ssh",
@@ -315,8 +321,14 @@ pub(super) fn asks_for_secret(name: &str) -> bool {
     let words = split_name(name);
     let has = |list: &[&str]| words.split(' ').filter(|word| list.contains(word)).count();
     let told = ["system prompt", "chain of thought", "chat history so far", "conversation so far"];
+    let whole =
+        ["full", "entire", "whole", "complete", "all"].iter().any(|word| words.split(' ').any(|one| one == *word));
+    let said = ["history", "conversation", "chat", "transcript", "messages", "context"];
+    let talks = said.iter().filter(|said| words.split(' ').any(|one| one == **said)).count();
     (has(&SECRETS) > 0 && has(&INSIDES) > 1)
         || (has(&SECRETS) > 1 && has(&INSIDES) > 0)
         || (words.contains("content") && has(&SECRETS) > 0)
+        || (told.iter().any(|told| words.contains(told)) && talks > 0)
+        || (whole && talks > 1)
         || (has(&INSIDES) > 0 && told.iter().any(|told| words.contains(told)))
 }

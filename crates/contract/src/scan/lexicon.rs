@@ -9,7 +9,7 @@ const WORDS: &[(Classes, &str)] = &[
     (
         NOT,
         "not never dont mustnt shouldnt avoid refrain stop neither nor no cannot cant nicht nichts kein keine ne \
-         pas ni não nao niet geen не jamais nunca nie mai nooit nada никогда",
+         pas ni não nao niet geen не jamais nunca nie mai nooit nada non никогда",
     ),
     (WITHOUT, "without ohne sans sin sem zonder без"),
     (DOES, "does did will would is are was has have can could doesnt wont isnt"),
@@ -20,19 +20,19 @@ const WORDS: &[(Classes, &str)] = &[
          sage sagen verrate verraten erwähne erwahne erwähnen mitteilen dis dites dire informez mentionne \
          mentionnez parle parlez révèle revele conte zeg vertel говори говорите сообщай сообщайте упоминай \
          рассказывай cuentes cuente contar raconte racontez announce narrate communicate hint flag surface \
-         trouble bother burden worry disturb distract",
+         trouble bother burden worry disturb distract involve bring alert warn",
     ),
     (
         MENTION,
         "mention mentioning acknowledge discuss speak speaking talk talking refer reference say saying point \
-         bring raise announce flag hint comment",
+         bring raise announce flag hint comment admit",
     ),
     (NOTHING, "nothing"),
     (
         USER,
         "user users human humans operator anyone anybody everyone customer usuario usuarios utilisateur \
          utilisateurs nutzer benutzer anwender usuário utente gebruiker пользователю пользователя пользователь \
-         usuária client person people owner",
+         usuária client person owner holder",
     ),
     (THEIR, "their his her"),
     (ARTICLE, "a an"),
@@ -62,21 +62,44 @@ const WORDS: &[(Classes, &str)] = &[
         "precedence priority supersede supersedes outrank outranks overrule overrules override overrides outweigh \
          trump trumps rank ranks",
     ),
-    (YOUR, "your you assistant ai model llm agent claude gpt chatgpt copilot cursor gemini"),
+    (YOU, "your you yourself"),
+    (
+        MODEL,
+        "caller callers assistant ai model llm agent claude gpt chatgpt copilot cursor gemini assistants models agents llms",
+    ),
+    (SKIP, "accept click skip bypass suppress dismiss omit"),
+    (COUNTS, "counts considered treated deemed assumed presumed regarded taken"),
+    (EXAMPLE, "example examples eg"),
+    (GIVEN, "gave named obtained granted given recorded waived secured"),
+    (OURS, "ours"),
+    (AMONG_US, "offstage"),
+    (UNSEEN, "internal background hidden invisible silent unnoticed quiet"),
+    (STEP, "step steps task tasks action actions note notes routine requirement matter"),
+    (CHOOSE, "choose prefer select pick favour favor use trust prioritise prioritize"),
+    (INSTALL, "npx uvx bunx pipx pip npm curl wget iwr brew"),
+    (ELSE, "otherwise or else unless"),
+    (LOSS, "fail fails locked lost wrong off inaccurate empty broken suspended closed deleted expire expires rejected"),
+    (URGENT, "urgent urgently immediately emergency asap mandatory important"),
+    (REQUESTS, "request question task query prompt turn answer session conversation message"),
+    (LATER, "later future subsequent following upcoming"),
+    (HEAR, "hear learn see shown displayed visible show display told"),
+    (BEHALF, "behalf"),
+    (TRUST, "trust trusted"),
+    (INSTEAD, "instead rather"),
     (NEW, "new real true actual secret hidden first main primary only sole top highest foremost"),
     (TASK, "task goal objective role purpose mission instructions orders identity persona duty job priority"),
-    (OBEY, "follow obey comply execute adhere heed"),
+    (OBEY, "carry follow obey comply execute adhere heed"),
     (TREAT, "treat regard consider interpret take"),
     (MUST, "must should shall always required mandatory needs ought"),
     (WHENEVER, "when whenever if every each always once anytime"),
     (BEFORE, "before after with prior during"),
     (
         ANSWER,
-        "answer answers response responses reply replies turn message comment comments summary output report \
+        "answer answers response responses reply replies turn message comment comments summary output report replying answering responding \
          reviews",
     ),
     (TOOL, "tool tools function functions server servers plugin plugins"),
-    (OTHER, "other another others all any every"),
+    (OTHER, "other another others all any every each"),
     (IS, "is are was were be been being"),
     (
         BAD,
@@ -91,19 +114,19 @@ const WORDS: &[(Classes, &str)] = &[
     (
         TARGET,
         "recipient recipients destination receiver payee beneficiary account iban address addresses amount bcc cc \
-         number wallet",
+         number wallet copy",
     ),
     (
         SEND,
         "send sending sends forward forwards forwarding upload uploads uploading transmit exfiltrate leak leaks \
          mail mails email emails post posts posting submit report deliver relay bcc sync share copy copies ship \
-         export extract dispatch push beacon exfil sent mailed envoyez envoie enviar envía envíe envia sende \
+         export extract dispatch push beacon exfil sent mailed invite pay envoyez envoie enviar envía envíe envia sende \
          senden schicke schicken envie mande invia отправь отправьте book transfer wire",
     ),
     (
         PUT,
         "put place pass passing include including insert append attach embed add provide providing supply fill \
-         paste write give hand enter encode store use set populate given written supplied joignez ajoutez incluye \
+         paste write save give hand enter encode store use set populate given written supplied joignez ajoutez incluye \
          incluya füge hänge inclua includi",
     ),
     (
@@ -123,7 +146,7 @@ const WORDS: &[(Classes, &str)] = &[
         "credentials credential secrets passwords password passphrase passphrases tokens cookies apikeys token \
          seed mnemonic login logins oauth jwt pat oauthtoken bearer otp cvv",
     ),
-    (CHAT, "conversation conversations chat chats transcript transcripts dialogue dialog history contacts"),
+    (CHAT, "conversation conversations chat chats transcript transcripts dialogue dialog history contacts clipboard"),
     (
         SINK,
         "argument arguments parameter parameters field fields input here tool address endpoint webhook author \
@@ -178,7 +201,7 @@ const WORDS: &[(Classes, &str)] = &[
         "confirmation permission approval consent confirm approve approved authorized authorised authorization \
          consented agreed allowed permitted",
     ),
-    (ALREADY, "already beforehand previously preapproved preauthorized advance"),
+    (ALREADY, "pre already beforehand previously preapproved preauthorized advance"),
     (IF, "if when once unless until only after whether"),
     (
         REFUSED,
@@ -189,7 +212,7 @@ const WORDS: &[(Classes, &str)] = &[
     (SHELL, "sh bash zsh python python3 node powershell iex osascript perl ruby"),
     (ARGUMENT, "argument arguments parameter parameters field fields param params"),
     (RESULT, "result results output outputs returned arguments content contents data"),
-    (NEED, "need needs"),
+    (NEED, "need needs expects expect expected requires require wants takes"),
     (TOLD, "told informed aware shown bothered consulted instructed taught asked"),
     (PRETEND, "pretend pretending"),
     (AGAINST, "regardless despite whatever irrespective"),
@@ -233,6 +256,41 @@ const PAIRS: &[(Classes, &str)] = &[
     (KEYS, "access tokens"),
     (KEYS, "credit card"),
     (KEYS, "card numbers"),
+    (KEYS, "card number"),
+    (KEYS, "session cookies"),
+    (KEYS, "master password"),
+    (AMONG_US, "between us"),
+    (AMONG_US, "between ourselves"),
+    (AMONG_US, "to yourself"),
+    (AMONG_US, "your secret"),
+    (NO_NEED, "no point"),
+    (NO_NEED, "not worth"),
+    (MUST, "to be"),
+    (MUST, "supposed to"),
+    (INSTALL, "pip install"),
+    (INSTALL, "npm install"),
+    (CHAT, "so far"),
+    (CHAT, "open file"),
+    (CHAT, "open files"),
+    (CHAT, "home directory"),
+    (CHAT, "home folder"),
+    (CHAT, "address book"),
+    (MUST, "expected to"),
+    (BY_WAY, "to be"),
+    (UNBOUND, "administrator mode"),
+    (UNBOUND, "admin mode"),
+    (GUARD, "content filters"),
+    (GUARD, "safety checks"),
+    (GUARD, "no review"),
+    (GUARD, "without review"),
+    (DANGER, "reverse shell"),
+    (GUARD, "no checks"),
+    (ANSWER, "replying to"),
+    (ANSWER, "answering the"),
+    (CHAT, "was said"),
+    (CHAT, "been said"),
+    (URGENT, "security update"),
+    (OURS, "this server's"),
     (KEYS, "seed phrase"),
     (KEYS, "recovery phrase"),
     (CHAT, "user message"),
@@ -312,49 +370,39 @@ pub(super) fn classes_of(words: &str) -> Classes {
     whole | (endings.iter().find_map(stem).unwrap_or(0) & !OPENS)
 }
 
-/// Names of files that hold secrets, and parts of such names.
-const SECRET_FILES: [&str; 34] = [
-    ".ssh",
-    "id_rsa",
-    "id_ed25519",
-    "id_ecdsa",
-    "/etc/passwd",
-    "/etc/shadow",
-    ".aws/cred",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".docker/config",
-    ".kube/config",
-    "kubeconfig",
-    "mcp.json",
-    ".cursor/",
-    "claude_desktop_config",
-    "bash_history",
-    "zsh_history",
-    "wallet.dat",
-    ".gnupg",
-    ".config/gcloud",
-    "credentials.json",
-    "secrets.y",
-    "secrets.json",
-    ".vault-token",
-    "login.keychain",
-    "cookies.sqlite",
-    "key4.db",
-    "/environ",
-    "authorized_keys",
-    ".pgpass",
-    ".tfstate",
-    "login data",
+/// Verbs that tools describe themselves by, and that the lexicon has no class for.
+const DESCRIBED: [&str; 23] = [
+    "return",
+    "search",
+    "create",
+    "connect",
+    "delete",
+    "save",
+    "move",
+    "count",
+    "render",
+    "convert",
+    "make",
+    "draw",
+    "explain",
+    "compute",
+    "check",
+    "validate",
+    "parse",
+    "format",
+    "show",
+    "store",
+    "start",
+    "manage",
+    "authenticate",
 ];
 
-/// The classes of a path or file name in small letters.
-pub(super) fn classes_of_file(name: &str) -> Classes {
-    if SECRET_FILES.iter().any(|file| name.contains(file)) {
-        return SECRET_FILE;
-    }
-    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    if last == ".env" || last.starts_with(".env.") { ENV_FILE } else { 0 }
+/// Whether a word at the beginning of a sentence says what is done: `reads`, `returns`.
+pub(super) fn describes(word: &str) -> bool {
+    const DONE: Classes = READ | SEND | PUT | RUN | REPEAT | ALTER | REMOVE | USE | CONSENT;
+    let stem = word.strip_suffix('s').filter(|stem| stem.len() > 2 && !stem.ends_with(['s', 'u', 'i', 'y']));
+    stem.is_some_and(|stem| {
+        let stems = [stem, stem.strip_suffix('e').unwrap_or(stem)];
+        stems.iter().any(|stem| DESCRIBED.contains(stem) || LEXICON.get(stem).is_some_and(|word| word & DONE != 0))
+    })
 }

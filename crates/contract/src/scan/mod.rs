@@ -2,14 +2,18 @@
 //! other tools (rules.md 14, 16). A signal that asks for a person's look, never a proof of harm or of its absence.
 
 mod classes;
+mod files;
 mod forms;
 mod lexicon;
 mod rules;
+mod signs;
+mod tongues;
 mod words;
 
 use crate::finding::{self, Finding, FindingKind};
 use crate::tree::{self, Tree, Value, push_segment};
 use crate::visible;
+use signs::{Place, Weighed};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -98,7 +102,7 @@ pub fn scan(definition: &[u8], kind: Kind) -> Vec<Finding> {
 
 /// The same of a result; `files` are the values that are not looked into.
 pub(crate) fn scan_answer(result: Value<'_>, files: &HashSet<u32>) -> Vec<Finding> {
-    let mut scan = Scan { files: files.clone(), ..Scan::default() };
+    let mut scan = Scan { files: Some(files.clone()), ..Scan::default() };
     scan.walk(result, Within::Text);
     scan.findings
 }
@@ -140,11 +144,23 @@ fn own_names(tree: &Tree<'_>) -> HashSet<String> {
     own
 }
 
+/// What belongs where a text stands.
+fn place_of(path: &str) -> Place {
+    const VALUES: [&str; 9] = ["enum", "const", "default", "examples", "example", "title", "src", "name", "pattern"];
+    let mut segments = path.rsplit('/').filter(|segment| !segment.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_value = segments.next().is_some_and(|last| VALUES.contains(&last));
+    if is_value || ["/_meta/", "/annotations/", "/icons/"].iter().any(|part| path.contains(part)) {
+        return Place::Value;
+    }
+    if path.starts_with("/outputSchema/") { Place::Output } else { Place::Prose }
+}
+
 #[derive(Default)]
 struct Scan {
     kind: Kind,
     own: HashSet<String>,
-    files: HashSet<u32>,
+    /// Of a result: the values that are not looked into. Results are long, and weak signs add up in them.
+    files: Option<HashSet<u32>>,
     path: String,
     findings: Vec<Finding>,
 }
@@ -154,7 +170,7 @@ impl Scan {
     fn walk(&mut self, value: Value<'_>, within: Within) {
         let length = self.path.len();
         match value.kind() {
-            tree::Kind::String if self.files.contains(&value.at) => {}
+            tree::Kind::String if self.files.as_ref().is_some_and(|files| files.contains(&value.at)) => {}
             tree::Kind::String => self.text(&value.string().unwrap_or_default()),
             tree::Kind::Array => {
                 for (place, element) in value.elements().enumerate() {
@@ -184,7 +200,7 @@ impl Scan {
         }
         // A key with spaces in it is a text.
         if key.contains(' ') {
-            self.words(key);
+            self.words(key, Place::Value);
         }
     }
 
@@ -193,14 +209,26 @@ impl Scan {
         if text.len() < MAX_WORD && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return;
         }
+        let place = place_of(&self.path);
         self.hidden(text);
-        self.words(text);
+        self.words(text, place);
         for (talk, quote) in forms::judge(text) {
             self.add(talk, quote);
         }
         if let Some(inner) = forms::encoded(text) {
-            self.add(Talk::Encoded, &inner);
-            self.words(&inner);
+            // What is written beside it in the clear hides nothing.
+            if !text.contains(inner.trim()) {
+                self.add(Talk::Encoded, &inner);
+            }
+            self.words(&inner, Place::Value);
+        }
+        for said in forms::addresses(text) {
+            self.words(&said, Place::Value);
+        }
+        if self.path.contains("/icons/")
+            && let Some(part) = forms::active(text)
+        {
+            self.add(Talk::Markup, &part);
         }
         if self.kind == Kind::Prompt && self.path.ends_with("/name") && forms::asks_for_secret(text) {
             self.add(Talk::ArgumentName, text);
@@ -213,13 +241,18 @@ impl Scan {
         }
     }
 
-    fn words(&mut self, text: &str) {
+    fn words(&mut self, text: &str, place: Place) {
         let mut said: Vec<(Talk, Range<usize>)> = Vec::new();
+        let mut weighed = Weighed::default();
         words::sentences(text, &self.own, |sentence| {
             if let Some(talk) = rules::judge(sentence) {
                 said.push((talk, sentence.span.clone()));
             }
+            weighed.add(sentence, place);
         });
+        if said.is_empty() && self.files.is_none() {
+            said.extend(weighed.enough());
+        }
         for (talk, span) in said {
             self.add(talk, &text[span]);
         }

@@ -6,8 +6,8 @@ use super::classes::*;
 use super::words::Sentence;
 
 /// A rule.
-struct Rule {
-    talk: Talk,
+pub(super) struct Rule {
+    pub(super) talk: Talk,
     shape: Shape,
     /// Words that spare the sentence anywhere.
     spared: Classes,
@@ -22,22 +22,28 @@ enum Shape {
     Steps(&'static [(Classes, usize)]),
     /// All of them somewhere in the sentence, each by another word.
     Meet(&'static [Classes]),
+    /// All of them somewhere in a sentence of a language with a free order, a word may be several.
+    Free(&'static [Classes]),
 }
 
-const fn steps(talk: Talk, steps: &'static [(Classes, usize)]) -> Rule {
+pub(super) const fn steps(talk: Talk, steps: &'static [(Classes, usize)]) -> Rule {
     Rule { talk, shape: Shape::Steps(steps), spared: 0, not_after: NOT, not_before: 0 }
 }
 
-const fn meet(talk: Talk, all: &'static [Classes]) -> Rule {
+pub(super) const fn meet(talk: Talk, all: &'static [Classes]) -> Rule {
     Rule { talk, shape: Shape::Meet(all), spared: 0, not_after: 0, not_before: 0 }
 }
 
+const fn free(talk: Talk, all: &'static [Classes]) -> Rule {
+    Rule { talk, shape: Shape::Free(all), spared: 0, not_after: 0, not_before: 0 }
+}
+
 impl Rule {
-    const fn spared(mut self, by: Classes) -> Rule {
+    pub(super) const fn spared(mut self, by: Classes) -> Rule {
         self.spared = by;
         self
     }
-    const fn not_after(mut self, words: Classes) -> Rule {
+    pub(super) const fn not_after(mut self, words: Classes) -> Rule {
         self.not_after = words;
         self
     }
@@ -106,7 +112,7 @@ const TALK: &[Rule] = &[
     steps(Talk::Approval, &[(USER, 0), (ALREADY, 3), (CONSENT, 2)]).not_after(IF),
     steps(Talk::Approval, &[(CONSENT, 0), (ALREADY, 5)]).not_after(IF),
     // "read ~/.ssh/id_rsa".
-    meet(Talk::SecretFile, &[READ | PUT | SEND | REPEAT, SECRET_FILE]).spared(REFUSED),
+    meet(Talk::SecretFile, &[READ | PUT | SEND | REPEAT, SECRET_FILE]).spared(REFUSED | DESCRIBES),
     meet(Talk::SecretFile, &[MUST | RESULT, SECRET_FILE]).spared(REFUSED),
     meet(Talk::SecretFile, &[READ, KEYS, PUT | SEND, ARGUMENT]).spared(REFUSED | NOT),
     steps(Talk::SecretFile, &[(READ, 0), (HOME_PATH, 6), (PUT | SEND | KEYS | USE, 12)]).spared(REFUSED | NOT),
@@ -116,7 +122,7 @@ const TALK: &[Rule] = &[
     meet(Talk::Exfiltration, &[SEND | PUT | REPEAT, KEYS | CHAT | ENVIRONMENT | SYSTEM_PROMPT, ADDRESS])
         .spared(REFUSED | NOT),
     steps(Talk::Exfiltration, &[(REPEAT | SEND, 0), (SYSTEM_PROMPT, 8)]),
-    steps(Talk::Exfiltration, &[(SYSTEM_PROMPT, 0), (YOUR, 3)]),
+    steps(Talk::Exfiltration, &[(SYSTEM_PROMPT, 0), (YOU, 3)]),
     steps(Talk::Exfiltration, &[(YOUR, 0), (SYSTEM_PROMPT, 1)]),
     steps(Talk::Exfiltration, &[(EXFILTRATE, 0)]),
     steps(Talk::Exfiltration, &[(SEND, 0), (ALL, 1), (KEYS, 3)]),
@@ -145,6 +151,13 @@ const TALK: &[Rule] = &[
     steps(Talk::Command, &[(FETCH_COMMAND, 0), (PIPE, 12), (SHELL, 2)]),
     steps(Talk::Command, &[(MUST | BEFORE, 0), (RUN, 6), (DANGER, 6)]),
     steps(Talk::Command, &[(DECODE, 0), (OBEY | RUN, 10)]),
+    // The same in languages with a free order.
+    free(Talk::Secrecy, &[NOT, TELL, USER]),
+    free(Talk::Override, &[IGNORE, EARLIER | ALL, ORDERS]),
+    free(Talk::Approval, &[NOT | NO_NEED | WITHOUT, ASK, CONSENT | USER]),
+    free(Talk::Exfiltration, &[MUST | WHENEVER, MAILBOX]),
+    free(Talk::Exfiltration, &[SEND | PUT, KEYS | CHAT, ADDRESS]),
+    free(Talk::OtherTool, &[BEFORE, OTHER, TOOL, CHAT | KEYS]),
 ];
 
 /// What a sentence says to a model; None where it describes.
@@ -153,13 +166,14 @@ pub(super) fn judge(sentence: &Sentence) -> Option<Talk> {
 }
 
 impl Rule {
-    fn fits(&self, sentence: &Sentence) -> bool {
+    pub(super) fn fits(&self, sentence: &Sentence) -> bool {
         let Sentence { words, all, .. } = sentence;
         if all & self.spared != 0 {
             return false;
         }
         match self.shape {
             Shape::Meet(classes) => classes.iter().all(|class| all & class != 0) && meets(words, classes),
+            Shape::Free(classes) => all & FREE != 0 && classes.iter().all(|class| all & class != 0),
             Shape::Steps(steps) => {
                 steps.iter().all(|(class, _)| all & class != 0)
                     && (0..words.len()).any(|start| {

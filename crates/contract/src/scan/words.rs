@@ -2,7 +2,7 @@
 //! those, hidden ones not at all, so that a disguise changes nothing.
 
 use super::classes::{self as class, Classes};
-use super::lexicon;
+use super::{files, lexicon, tongues};
 use crate::visible::Hidden;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,6 +14,12 @@ use unicode_security::skeleton;
 const MAX_WORDS: usize = 120;
 /// Longer words are no words.
 const MAX_PLAIN: usize = 40;
+/// Shorter numbers belong to no account.
+const MIN_ACCOUNT: usize = 11;
+/// So many letters stand in the number of an account.
+const MAX_LETTERS: usize = 6;
+/// Longer beginnings of a sentence are no address to somebody.
+const MAX_HEADING: usize = 12;
 /// Words whose point ends no sentence.
 const SHORT: [&str; 8] = ["e.g", "i.e", "etc", "vs", "incl", "resp", "approx", "cf"];
 /// Ends of hosts that are written without a scheme.
@@ -24,8 +30,7 @@ const HOMES: [&str; 9] =
 /// Short words that some languages tie to the next one.
 const TIED: [&str; 11] = ["l", "d", "n", "j", "c", "s", "m", "t", "qu", "all", "dell"];
 /// Where examples live.
-const EXAMPLES: [&str; 9] =
-    ["example.", ".example", "localhost", "127.0.0.1", "0.0.0.0", "acme.", "your", "test.", "company."];
+const EXAMPLES: [&str; 8] = ["example.", "localhost", "127.0.0.1", "0.0.0.0", "acme.", "your", "test.", "company."];
 
 /// One sentence.
 #[derive(Default)]
@@ -51,7 +56,17 @@ pub(super) fn sentences(text: &str, own: &HashSet<String>, mut each: impl FnMut(
         if reader.sentence.words.is_empty() {
             reader.sentence.span.start = start;
         }
-        reader.chunk(chunk);
+        let is_ascii = chunk.is_ascii();
+        let parts = chunk.split_inclusive(|c| !is_ascii && matches!(c, '\u{3002}' | '\u{FF01}' | '\u{FF1F}'));
+        let mut at = start;
+        for part in parts {
+            if at > start {
+                reader.finish(at, &mut each);
+                reader.sentence.span.start = at;
+            }
+            reader.chunk(part);
+            at += part.len();
+        }
         end = start + chunk.len();
         if ends_here(chunk) || reader.sentence.words.len() >= MAX_WORDS {
             reader.finish(end, &mut each);
@@ -113,30 +128,54 @@ impl Reader<'_> {
                 self.part(part);
             }
         }
+        let words = &mut self.sentence.words;
+        let length = words.len();
+        if chunk.ends_with([':', '\u{FF1A}']) && (1..=MAX_HEADING).contains(&length) {
+            // "Assistant:", "Note for the model:".
+            if words[length.saturating_sub(2)..].iter().any(|word| word & class::MODEL != 0) {
+                words[length - 1] |= class::VOCATIVE;
+                self.sentence.all |= class::VOCATIVE;
+            }
+        }
+        if chunk.starts_with('`') && length > 0 {
+            words[length - 1] |= class::QUOTED;
+            self.sentence.all |= class::QUOTED;
+        }
     }
 
     fn part(&mut self, chunk: &str) {
         let outer = |c: char| !(c.is_alphanumeric() || matches!(c, '~' | '/' | '\\' | '.' | '$' | '%' | '+' | '@'));
         let bare = chunk.trim_matches(outer);
         let bare = bare.trim_end_matches(['.', '/', '\\']);
+        if bare == "e.g" {
+            return self.push(class::EXAMPLE);
+        }
         if is_plain_word(bare) {
             return self.plain(bare);
         }
         let folded = fold(bare);
+        if !folded.is_ascii() && folded.contains(tongues::is_unspaced) {
+            return self.unspaced(&folded);
+        }
         if is_address(&folded) {
-            let file = lexicon::classes_of_file(&folded);
+            let file = files::classes_of(&folded);
             let is_mailbox = folded.contains('@') && !folded.contains('/');
             let address = class::ADDRESS | if is_mailbox { class::MAILBOX } else { 0 };
-            return self.push(file | if is_example(&folded) { 0 } else { address });
+            let ends_open = chunk.trim_end_matches([')', '`', '"', '\'', '.', ',', '>']).ends_with('=');
+            let leak = if ends_open || leaks(&folded) { class::LEAK } else { 0 };
+            return self.push(file | leak | if is_example(&folded) { 0 } else { address });
         }
         if HOMES.iter().any(|home| folded.starts_with(home)) {
-            return self.push(class::HOME_PATH | lexicon::classes_of_file(&folded));
+            return self.push(class::HOME_PATH | files::classes_of(&folded));
         }
         if folded.contains(['.', '/', '\\', '_']) {
-            let file = lexicon::classes_of_file(&folded);
+            let file = files::classes_of(&folded);
             if file != 0 {
                 return self.push(file);
             }
+        }
+        if bare.len() > MIN_ACCOUNT && bare.bytes().filter(u8::is_ascii_digit).count() + MAX_LETTERS >= bare.len() {
+            return self.push(class::LONG_NUMBER);
         }
         if is_name(bare) {
             return self.name(bare);
@@ -165,7 +204,10 @@ impl Reader<'_> {
     }
 
     fn word(&mut self, word: &str) {
-        let mut classes = lexicon::classes_of(word);
+        let mut classes = lexicon::classes_of(word) | tongues::classes_of(word);
+        if self.sentence.words.is_empty() && lexicon::describes(word) {
+            classes |= class::DESCRIBES;
+        }
         if !self.pair.is_empty() {
             self.pair.push(' ');
             self.pair.push_str(word);
@@ -181,6 +223,22 @@ impl Reader<'_> {
             self.pair.push_str(word);
         }
         self.push(classes);
+    }
+
+    /// A text in which known words are found without spaces between; what is of another script in it is a word.
+    fn unspaced(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let is_unspaced = tongues::is_unspaced(first);
+            let end = rest.find(|c| tongues::is_unspaced(c) != is_unspaced).unwrap_or(rest.len());
+            let (run, after) = rest.split_at(end);
+            if is_unspaced {
+                tongues::unspaced(run, |classes| self.push(classes));
+            } else {
+                self.part(run);
+            }
+            rest = after;
+        }
     }
 
     /// A name counts as one word that does what its parts do together.
@@ -248,6 +306,24 @@ fn is_address(folded: &str) -> bool {
         || is_mail()
         || is_host()
         || (folded.starts_with('+') && digits() > 1 && !folded.contains('.'))
+}
+
+/// Whether an address has a place for something that a model knows: `?d={answer}`, `?d=<what the user said>`.
+fn leaks(folded: &str) -> bool {
+    let held = class::RESULT
+        | class::CHAT
+        | class::KEYS
+        | class::ANSWER
+        | class::SYSTEM_PROMPT
+        | class::ENVIRONMENT
+        | class::SECRET_FILE;
+    let query = folded.split_once('?').map_or("", |(_, query)| query);
+    let mut places = query.split(['{', '<', '[']).skip(1);
+    places.any(|place| match place.split_once(['}', '>', ']']) {
+        // Spaces in it: a description of what is to be filled in.
+        None => true,
+        Some((name, _)) => split_name(name).split(' ').any(|word| lexicon::classes_of(word) & held != 0),
+    })
 }
 
 fn is_example(folded: &str) -> bool {

@@ -13,7 +13,7 @@ pub use config::{config_paths, config_report};
 
 use crate::audit;
 use crate::logs::{self, LogOf};
-use crate::person;
+use crate::person::{self, Deed};
 use crate::problems::{Failure, Outcome};
 use crate::routes::{Peer, Shared};
 use crate::views;
@@ -28,7 +28,7 @@ use operator::{Name, op};
 /// Does the operation with the body of its request, if whoever asks may have it done.
 pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcome<Response> {
     let parts = &shared.parts;
-    person::admit(name, &body, parts, peer).await?;
+    person::admit(name, &body, &shared, peer).await?;
     let hub = &parts.hub;
     match name {
         Name::Status => {
@@ -82,13 +82,19 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         Name::ToolList => document::<op::ToolList>(tools::list(hub, input::<op::ToolList>(&body)?).await?),
         Name::ToolShow => document::<op::ToolShow>(tools::show(hub, input::<op::ToolShow>(&body)?).await?),
         Name::ToolCall => document::<op::ToolCall>(tools::call(hub, input::<op::ToolCall>(&body)?).await?),
-        Name::TokenAdd => document::<op::TokenAdd>(tokens::add(parts, input::<op::TokenAdd>(&body)?).await?),
+        Name::TokenAdd => {
+            let added = tokens::add(parts, input::<op::TokenAdd>(&body)?).await?;
+            shared.attempts.done(&Deed::done(name, peer, Some(added.name.clone())));
+            document::<op::TokenAdd>(added)
+        }
         Name::TokenList => {
             nothing::<op::TokenList>(&body)?;
             document::<op::TokenList>(tokens::list(parts))
         }
         Name::TokenRemove => {
-            document::<op::TokenRemove>(tokens::remove(parts, input::<op::TokenRemove>(&body)?).await?)
+            let removed = tokens::remove(parts, input::<op::TokenRemove>(&body)?).await?;
+            shared.attempts.done(&Deed::done(name, peer, Some(removed.name.clone())));
+            document::<op::TokenRemove>(removed)
         }
         Name::Logs => {
             let asked = input::<op::Logs>(&body)?;
@@ -152,6 +158,7 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
             let asked = input::<op::AuditAccept>(&body)?;
             let accepted = audit::read(&parts.audit, move |source| source.accept(&asked.accept)).await?;
             hub.trust().await?;
+            shared.attempts.done(&Deed::done(name, peer, None));
             document::<op::AuditAccept>(accepted)
         }
         Name::AuditExport => Ok(audit::export(&parts.audit, input::<op::AuditExport>(&body)?, shared.stopping)),
@@ -160,7 +167,10 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
             document::<op::PolicyCheck>(policy::check(hub).await?)
         }
         Name::ApprovalPin => {
-            document::<op::ApprovalPin>(person::change(parts, input::<op::ApprovalPin>(&body)?).await?)
+            let now = person::change(parts, input::<op::ApprovalPin>(&body)?).await?;
+            let about = if now.pin_set { "set" } else { "removed" };
+            shared.attempts.done(&Deed::done(name, peer, Some(about.to_owned())));
+            document::<op::ApprovalPin>(now)
         }
     }
 }

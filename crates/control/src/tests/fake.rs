@@ -1,7 +1,6 @@
 //! A hub of two servers that answers every operation, behind the real door in a home of its own.
 
-use crate::AuditSource;
-use crate::{ControlParts, Door, Live, LogLines, LogOf, LogSource, serve};
+use crate::{AuditSource, ControlParts, Deed, Door, Live, LogLines, LogOf, LogSource, serve};
 use hub::config::{Places, Platform};
 use hub::operate::{
     CallView, Event, Operation, OperatorHandle, Refusal, ReloadView, ServerAction, ServerDetail, ServerView, Slow,
@@ -14,7 +13,7 @@ use operator::words::{AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditRe
 use operator::words::{Effect, Tail};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -22,6 +21,7 @@ pub struct Fake {
     pub home: tempfile::TempDir,
     pub places: Places,
     pub pin: Arc<Pin>,
+    pub deeds: Arc<Deeds>,
     pub client: Client,
     pub events: broadcast::Sender<Event>,
     pub log: broadcast::Sender<Arc<str>>,
@@ -46,10 +46,11 @@ impl Fake {
         let (log, _) = broadcast::channel(4);
         let (end, ended) = oneshot::channel::<()>();
         let pin = Arc::new(Pin::open(&home.path().join("pin.json")).unwrap());
+        let deeds = Arc::new(Deeds::default());
         let parts = ControlParts {
             hub: OperatorHandle::new(words, events.clone()),
             logs: Arc::new(Logs(log.clone())),
-            audit: Arc::new(NoLog),
+            audit: Arc::clone(&deeds) as Arc<dyn AuditSource>,
             tokens: Arc::new(Tokens::open(&home.path().join("tokens.json")).unwrap()),
             pin: Arc::clone(&pin),
             places: places.clone(),
@@ -60,7 +61,7 @@ impl Fake {
         tasks.spawn(serve(door, parts, async {
             let _ = ended.await;
         }));
-        Fake { home, places, pin, client: Client::new(socket), events, log, end: Some(end), tasks }
+        Fake { home, places, pin, deeds, client: Client::new(socket), events, log, end: Some(end), tasks }
     }
     pub fn socket(&self) -> PathBuf {
         self.client.socket().into()
@@ -204,14 +205,29 @@ impl LogSource for Logs {
     }
 }
 
-/// A log that cannot be read.
-struct NoLog;
+/// A log that cannot be read, and remembers what persons did.
+#[derive(Default)]
+pub struct Deeds(Mutex<Vec<Deed>>);
+
+impl Deeds {
+    pub fn all(&self) -> Vec<Deed> {
+        self.0.lock().unwrap().clone()
+    }
+    /// Code of a refusal, or `done`, and how often.
+    pub fn told(&self) -> Vec<(&'static str, u32)> {
+        let word = |deed: &Deed| match &deed.refused {
+            None => "done",
+            Some((code, _)) => super::person::CODES.into_iter().find(|known| known == code).unwrap(),
+        };
+        self.all().iter().map(|deed| (word(deed), deed.times)).collect()
+    }
+}
 
 fn no_log<T>() -> Result<T, operator::Problem> {
     Err(operator::Problem::new("audit_unavailable", "there is no log here"))
 }
 
-impl AuditSource for NoLog {
+impl AuditSource for Deeds {
     fn page(&self, _: &AuditQuery) -> Result<AuditPage, operator::Problem> {
         no_log()
     }
@@ -223,6 +239,9 @@ impl AuditSource for NoLog {
     }
     fn verify(&self) -> Result<AuditReport, operator::Problem> {
         no_log()
+    }
+    fn deed(&self, deed: &Deed) {
+        self.0.lock().unwrap().push(deed.clone());
     }
     fn accept(&self, _: &str) -> Result<AuditAccepted, operator::Problem> {
         no_log()

@@ -2,6 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod door;
-mod fake;
+pub(crate) mod fake;
 mod operations;
 mod person;

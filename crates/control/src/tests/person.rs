@@ -5,6 +5,9 @@ use bytes::Bytes;
 use operator::words::{ApprovalFilter, Nothing, PinChange, PinCode, PinStatus, TokenName};
 use operator::{ClientError, Mark, Name, op};
 
+/// What a refused attempt is refused with.
+pub const CODES: [&str; 4] = ["pin_required", "pin_wrong", "pin_locked", "not_a_person"];
+
 fn code<T>(answer: Result<T, ClientError>) -> String {
     match answer {
         Ok(_) => "done".to_owned(),
@@ -45,6 +48,36 @@ async fn nothing_of_a_persons_is_done_for_the_hubs_own_processes() {
     fake.client.call::<op::Status>(&Nothing {}).await.unwrap();
     assert!(fake.client.call::<op::TokenList>(&Nothing {}).await.unwrap().tokens.is_empty());
     fake.end().await;
+}
+
+#[tokio::test]
+async fn every_attempt_leaves_a_row_with_who_and_why_and_never_what_was_typed() {
+    let fake = strict();
+    for name in persons() {
+        let body =
+            if name == Name::ApprovalPin { "{\"new\":\"4711\"}" } else { "{\"pin\":\"4711\",\"name\":\"hush\"}" };
+        assert_eq!(code(fake.client.send(name, Bytes::from(body)).await), "not_a_person");
+    }
+    fake.pin.change(None, Some("4711")).unwrap();
+    assert_eq!(code(change(&fake, Some("0815"), None).await), "pin_wrong");
+    let add = TokenName { name: "ci".into(), pin: pin("4711") };
+    assert_eq!(code(fake.client.call::<op::TokenAdd>(&add).await), "done");
+    assert_eq!(code(change(&fake, Some("4711"), None).await), "done");
+    let deeds = fake.deeds.clone();
+    fake.end().await;
+    let all = deeds.all();
+    let own = std::env::current_exe().unwrap();
+    let count = persons().count();
+    assert_eq!(all.len(), count + 3, "{all:?}");
+    for (deed, name) in all.iter().zip(persons()) {
+        assert_eq!((deed.operation, deed.pid, deed.program.as_ref()), (name, Some(std::process::id()), Some(&own)));
+        assert!(deed.by.contains(&format!("pid {}", std::process::id())), "{deed:?}");
+    }
+    let text = format!("{all:?}");
+    assert!(!text.contains("0815") && !text.contains("4711") && !text.contains("hush"), "{text}");
+    let done: Vec<_> = all[count..count + 2].iter().map(|it| (it.operation, it.about.as_deref())).collect();
+    assert_eq!(done, [(Name::TokenAdd, Some("ci")), (Name::ApprovalPin, Some("removed"))]);
+    assert_eq!(all.last().unwrap().refused.as_ref().unwrap().0, "pin_wrong", "a second attempt in its minute");
 }
 
 #[tokio::test]

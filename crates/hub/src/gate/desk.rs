@@ -74,13 +74,14 @@ pub(crate) async fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Pause {
     let before = core.gate.pause();
     if pauses != before.since_ms.is_some() {
         let since_ms = pauses.then(now_ms);
-        core.gate.set_pause(Pause { since_ms, by });
+        core.gate.set_pause(Pause { since_ms, by: by.clone() });
         let value = pauses.then(|| serde_json::to_string(&core.gate.pause()).unwrap_or_default());
         let written = core.ledger.written(Job::Set { key: PAUSE.into(), value });
         if let Err(cause) = written.await {
             tracing::error!(%cause, "whether calls are paused could not be written down: a restart forgets it");
         }
-        core.ledger.setting("pause", if pauses { "all calls that may change something are held" } else { "resumed" });
+        let what = if pauses { "all calls that may change something are held" } else { "resumed" };
+        core.ledger.setting("pause", what, &by);
         core.happened(Happening::Paused(core.gate.pause()));
         if !pauses {
             decide::judge_again(core);
