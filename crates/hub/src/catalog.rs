@@ -261,7 +261,7 @@ impl Catalog {
         if !own_names {
             catalog.unprefixed.reserve(count);
         }
-        let mut lists = ["tools", "prompts", "resources", "resourceTemplates"].map(|key| Laying::of(key));
+        let mut lists = ["tools", "prompts", "resources", "resourceTemplates"].map(Laying::of);
         let [tools, prompts, resources, templates] = &mut lists;
         let shown = |name: &str| only.is_none_or(|globs| globs.is_match(name));
         for shelf in shelves {

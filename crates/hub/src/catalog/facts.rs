@@ -81,7 +81,7 @@ impl Known {
         if reading != contract::READING || of != mark(text) {
             return None;
         }
-        let tools: Vec<(usize, usize, Option<(Tool, Scanned)>)> = postcard::from_bytes(rest).ok()?;
+        let tools: Vec<Kept> = postcard::from_bytes(rest).ok()?;
         let entries = tools.into_iter().map(|(start, length, fact)| {
             let range = start..start.checked_add(length).filter(|&end| end <= text.len())?;
             if fact.as_ref().is_some_and(|(tool, _)| !tool.lies_within(length)) {
@@ -93,6 +93,9 @@ impl Known {
         Some(Known::new(entries.collect::<Option<_>>()?))
     }
 }
+
+/// Where a definition lies in the array, its length, and what is known of it.
+type Kept = (usize, usize, Option<(Tool, Scanned)>);
 
 /// Tells texts apart, against mix-ups; no proof.
 fn mark(text: &[u8]) -> u64 {
