@@ -19,6 +19,7 @@ STREAM = "text/event-stream"
 lock = threading.RLock()
 log = []
 tools_added = []
+written = []
 sessions = {}
 streams = []
 began = time.monotonic()
@@ -35,7 +36,7 @@ def tools():
     named = [tool(name, {"text": {"type": "string"}}) for name in
              ["echo", "never", "endless", "huge", "broken", "html", "announce", "progress", "end_listen", "odd_status"]]
     mirrored = {"region": {"type": "string", "x-mcp-header": "Region"}, "n": {"type": "integer", "x-mcp-header": "N"}}
-    return named + [tool("mirrored", mirrored), tool("broken_write", reads=False)] + tools_added
+    return named + [tool("mirrored", mirrored), tool("broken_write", reads=False), tool("late_write", reads=False)] + tools_added
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -180,6 +181,12 @@ class Handler(BaseHTTPRequestHandler):
         elif name in ("broken", "broken_write"):
             self.begin_stream()
             self.event({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}})
+        elif name == "late_write":
+            # A cancel does not stop it.
+            time.sleep(0.4)
+            with lock:
+                written.append(arguments)
+            self.text(id, "%d written" % len(written))
         elif name == "html":
             self.reply(200, b"<html>welcome</html>", "text/html")
         elif name == "odd_status":

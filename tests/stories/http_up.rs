@@ -8,13 +8,13 @@ use stories::{Client, Guarded, Home, Hub, binary, command, eventually, http, tex
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/stories/fake_http.py");
 
 /// A fake that was not started by the hub.
-struct Remote {
+pub(crate) struct Remote {
     _process: Guarded,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Remote {
-    fn start(args: &[&str]) -> Remote {
+    pub(crate) fn start(args: &[&str]) -> Remote {
         let mut command = command("python3".as_ref());
         command.arg(SCRIPT).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Guarded::spawn(command);
@@ -30,7 +30,7 @@ impl Remote {
         serde_json::from_str(&reply.body).unwrap()
     }
     /// The requests of one JSON-RPC method.
-    fn posts(&self, method: &str) -> Vec<Value> {
+    pub(crate) fn posts(&self, method: &str) -> Vec<Value> {
         self.log().into_iter().filter(|entry| entry["body"]["method"] == method).collect()
     }
     fn count(&self, is_it: impl Fn(&Value) -> bool) -> usize {

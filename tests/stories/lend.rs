@@ -12,20 +12,20 @@ use stories::{Client, Home, eventually, sample, text};
 
 /// What a host launches its adapter with: pipes as most do, or sockets as Node does.
 #[derive(Clone, Copy, Debug)]
-enum Plug {
+pub(crate) enum Plug {
     Pipes,
     Sockets,
 }
 
 /// A host whose bytes are its own.
-struct Host {
-    adapter: stories::Guarded,
+pub(crate) struct Host {
+    pub(crate) adapter: stories::Guarded,
     to: Box<dyn Write>,
     from: BufReader<Box<dyn Read>>,
 }
 
 impl Host {
-    fn new(home: &Home, plug: Plug, args: &[&str]) -> Host {
+    pub(crate) fn new(home: &Home, plug: Plug, args: &[&str]) -> Host {
         let mut command = home.command(&[&["stdio", "--host", "story"], args].concat());
         command.stderr(Stdio::null());
         let (to, from): (Box<dyn Write>, Box<dyn Read>) = match plug {
@@ -46,7 +46,7 @@ impl Host {
         Host { adapter: stories::Guarded::spawn(command), to, from: BufReader::new(from) }
     }
     /// One that knows the tool, and whose pipes the hub has.
-    fn lent(home: &Home, plug: Plug, hub: u32, tool: &str) -> Host {
+    pub(crate) fn lent(home: &Home, plug: Plug, hub: u32, tool: &str) -> Host {
         let mut host = Host::new(home, plug, &[]);
         host.greet(tool);
         host.await_loan(hub);
@@ -58,7 +58,7 @@ impl Host {
     fn say(&mut self, id: u64, method: &str, params: Value) {
         self.raw(format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).as_bytes());
     }
-    fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+    pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: Value) {
         self.say(id, "tools/call", json!({ "name": tool, "arguments": arguments }));
     }
     fn line(&mut self) -> String {
@@ -66,7 +66,7 @@ impl Host {
         self.from.read_line(&mut line).unwrap();
         line
     }
-    fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
         loop {
             let line = self.line();
             assert!(!line.is_empty(), "the adapter has ended");
@@ -77,7 +77,7 @@ impl Host {
         }
     }
     /// Says hello and calls until the tool is there.
-    fn greet(&mut self, tool: &str) {
+    pub(crate) fn greet(&mut self, tool: &str) {
         let info = json!({ "name": "story", "version": "1" });
         self.say(1, "initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info }));
         self.answer(1);

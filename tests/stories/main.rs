@@ -31,6 +31,8 @@ mod isolation;
 mod layers;
 #[cfg(target_os = "linux")]
 mod lend;
+#[cfg(target_os = "linux")]
+mod lost;
 #[cfg(unix)]
 mod manage;
 #[cfg(unix)]

@@ -192,4 +192,44 @@ pub trait Reply {
     fn log(&mut self, level: Level, params: &Bytes);
     /// The end; nothing follows.
     fn done(self: Box<Self>, answer: Answer);
+    /// The same where somebody has to know whether the answer left whole. By itself: as soon as it was taken.
+    fn deliver(self: Box<Self>, answer: Answer, receipt: Receipt) {
+        self.done(answer);
+        drop(receipt);
+    }
+}
+
+/// What became of an answer on its way to its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its last byte has left.
+    Left,
+    /// The connection broke, or the client went, before that.
+    Lost,
+}
+
+/// The mark on an answer that must not be lost unnoticed. Whoever takes it keeps it until the answer's last byte has
+/// left and drops it then.
+pub struct Receipt(Option<Box<dyn FnOnce(Fate)>>);
+
+impl Receipt {
+    /// `tell` is called once, on the thread of its holder.
+    pub fn new(tell: impl FnOnce(Fate) + 'static) -> Receipt {
+        Receipt(Some(Box::new(tell)))
+    }
+    /// The answer did not leave whole.
+    pub fn lost(mut self) {
+        self.tell(Fate::Lost);
+    }
+    fn tell(&mut self, fate: Fate) {
+        if let Some(tell) = self.0.take() {
+            tell(fate);
+        }
+    }
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        self.tell(Fate::Left);
+    }
 }

@@ -3,6 +3,7 @@
 use crate::ask;
 use crate::core::Core;
 use crate::gate::case::Case;
+use crate::gate::receipt::Arrivals;
 use crate::road::Run;
 use bytes::Bytes;
 use frame::{Ask, Level, Reply};
@@ -113,6 +114,7 @@ impl AgentHandle {
             running: RefCell::default(),
             next: Cell::new(0),
             since: SystemTime::now(),
+            arrivals: Arrivals::default(),
         });
         self.core.seat_taken(&seat);
         Ok(Seat { seat })
@@ -139,6 +141,8 @@ pub struct SeatCore {
     pub(crate) marks: Cell<Option<[u64; 4]>>,
     pub(crate) level: Cell<Option<Level>>,
     pub(crate) since: SystemTime,
+    /// What of its calls that may change something has reached it.
+    pub(crate) arrivals: Arrivals,
     running: RefCell<FxHashMap<u64, Running>>,
     next: Cell<u64>,
 }

@@ -8,14 +8,16 @@ use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::gate::case::{Case, Fan};
+use crate::gate::lost::{End, Lost};
+use crate::gate::receipt::{self, Asked};
 use crate::gate::result::{Inspected, Look};
-use crate::gate::{lost, settle};
+use crate::gate::settle;
 use crate::lanes::Entered;
 use crate::record::{self, Record};
 use bytes::Bytes;
 use contract::outcome::{Code, Output, Refusal};
 use contract::{CallId, Effort};
-use frame::{Answer, Ask, Level, Origin, Progress, Reply, object};
+use frame::{Answer, Ask, Level, Origin, Params, Progress, Reply, object};
 use policy::{Effect, Judgement, Permit, Then};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -48,6 +50,8 @@ pub struct Run {
     lane: Option<Rc<str>>,
     origin: Rc<Origin>,
     wants_progress: bool,
+    /// What the client asked for, where it may change something: its reply must not be lost unnoticed.
+    asked: Option<Params>,
     seat: Weak<SeatCore>,
     core: Rc<Core>,
     /// Its place among the seat's runs.
@@ -60,7 +64,7 @@ pub struct Run {
     /// The call record it is the execution of.
     case: Option<Rc<Case>>,
     /// Its result goes here since its client stopped waiting.
-    lost: RefCell<Option<Rc<lost::Lost>>>,
+    lost: RefCell<Option<Rc<Lost>>>,
 }
 
 /// What is to be sent, resolved and checked.
@@ -85,6 +89,7 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, pe
         lane: plan.lane,
         origin: ask.origin,
         wants_progress: ask.wants_progress,
+        asked: (plan.effect != Effect::Read).then_some(ask.params),
         seat: Rc::downgrade(seat),
         core: Rc::clone(&seat.core),
         ticket,
@@ -243,7 +248,7 @@ impl Run {
                         // The waiter would only come back here.
                         drop(call.cancel(why));
                         if let Some(lost) = self.lost.borrow_mut().take() {
-                            lost.ended(None);
+                            lost.ended(End::Unknown);
                         }
                     }
                 }
@@ -270,23 +275,32 @@ impl Run {
 
     /// Remembers a call that was sent and whose reply nobody takes any more.
     fn listen_on(&self) {
-        let record = self.record.borrow();
-        let (Some(tool), Some(seat)) = (&self.tool, self.seat.upgrade()) else { return };
-        if self.effect == Effect::Read || !record.was_sent() {
-            return;
+        let (Some((tool, asked)), Some(seat)) = (self.must_arrive(), self.seat.upgrade()) else { return };
+        let Some(which) = receipt::which(&seat, tool, self.record.borrow().number(), &asked) else { return };
+        *self.lost.borrow_mut() = Some(self.core.gate.lost.put(which, End::Open));
+    }
+
+    /// A call of a tool that may change something and whose bytes have left.
+    fn must_arrive(&self) -> Option<(&Rc<ToolEntry>, Asked)> {
+        let asked = self.asked.as_ref().filter(|_| self.record.borrow().was_sent())?;
+        Some((self.tool.as_ref()?, Asked::Arguments(asked.get("arguments"))))
+    }
+
+    /// Hands the answer over; who may have changed something is told of it surely, or finds it again.
+    fn tell(&self, answer: Answer) {
+        let Some(reply) = self.reply.borrow_mut().take() else { return };
+        let Some((tool, asked)) = self.must_arrive() else { return reply.done(answer) };
+        match (&self.case, self.seat.upgrade()) {
+            (Some(case), _) if case.waiters() == 0 && case.key().is_none() => {
+                receipt::nobody(&self.core, case, tool, &answer);
+            }
+            (Some(case), _) => case.deliver(&answer),
+            (None, Some(seat)) => {
+                let receipt = receipt::of(&seat, tool, self.record.borrow().number(), asked, &answer);
+                reply.deliver(answer, receipt);
+            }
+            (None, None) => reply.done(answer),
         }
-        let Some(asked) = record.digest(tool) else { return };
-        let which = lost::Which {
-            call: record.number(),
-            client: Rc::clone(&seat.identity.name),
-            server: Rc::clone(self.backend.key()),
-            tool: Rc::clone(tool.own_name()),
-            session: Rc::clone(&seat.identity.session),
-            asked,
-            ended_ms: crate::gate::now_ms(),
-            life: self.backend.rules().replay_lost,
-        };
-        *self.lost.borrow_mut() = Some(self.core.gate.lost.put(which, lost::End::Open));
     }
 
     fn refuse(self: &Rc<Self>, code: Code, message: &str) {
@@ -307,7 +321,10 @@ impl Run {
     fn finish(self: &Rc<Self>, end: Result<Answer, Failure>) {
         if self.phase.replace(Phase::Over) == Phase::Over {
             if let Some(lost) = self.lost.borrow_mut().take() {
-                lost.ended(end.ok());
+                lost.ended(match end {
+                    Err(failure) if !failure.was_sent() => End::NotSent,
+                    end => End::of(end.ok()),
+                });
             }
             return;
         }
@@ -388,14 +405,8 @@ impl Run {
             settle::settled(&self.core, case, &answer, record::outcome(ending, true));
         }
         self.passes(Point::Settled);
-        let reply = self.reply.borrow_mut().take();
-        if let Some(reply) = reply {
-            reply.done(answer);
-        }
+        self.tell(answer);
         self.passes(Point::Told);
-        if let (true, Some(seat)) = (self.effect != Effect::Read, self.seat.upgrade()) {
-            self.core.gate.lost.seen(&seat.identity.session, self.backend.key());
-        }
         self.close(ending, size);
         self.leave_lane();
     }

@@ -211,11 +211,16 @@ impl Session {
         Some(entry.waiter)
     }
 
-    /// Tells the server that nobody waits for a request, and goes on waiting for its answer. Over HTTP the end of the
-    /// stream is the cancel, and with it the answer is gone.
+    /// Tells the server that nobody waits for a request, and goes on waiting for its answer, as long as it was allowed
+    /// to take. Over HTTP in the modern era the end of the stream is the cancel, and with it the answer is gone.
     pub(crate) fn cancel_and_listen(&self, id: u64, reason: &str) -> bool {
-        if self.is_http() || !self.pending.borrow().contains_key(&id) {
+        if self.http().is_some_and(|link| self.era.get() == Era::Modern || link.holds(id)) {
             return false;
+        }
+        match self.pending.borrow_mut().get_mut(&id) {
+            // Nobody wants it to be sent once more, whatever comes.
+            Some(pending) => pending.errand = None,
+            None => return false,
         }
         self.notify_cancelled(id, reason);
         true

@@ -14,9 +14,10 @@ pub use windows::{Dest, Source, both};
 
 use crate::link::SendFault;
 use bytes::BytesMut;
-use frame::{Line, LineBuf, Sink};
+use frame::{Line, LineBuf, Receipt, Sink};
 use queue::{OneLine, Queue};
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 use tokio::sync::Notify;
@@ -56,6 +57,8 @@ pub struct Outbox {
     paused: Cell<bool>,
     /// Bytes that were ever added.
     added: Cell<u64>,
+    /// Marks on what was added before that byte of all.
+    receipts: RefCell<VecDeque<(u64, Receipt)>>,
     wake: Notify,
 }
 
@@ -101,6 +104,7 @@ impl Outbox {
             stuck: Cell::new(false),
             paused: Cell::new(false),
             added: Cell::new(0),
+            receipts: RefCell::default(),
             wake: Notify::new(),
         })
     }
@@ -113,6 +117,14 @@ impl Outbox {
     /// Bytes that were ever added to it.
     pub fn added(&self) -> u64 {
         self.added.get()
+    }
+
+    /// Drops the mark when all that was added so far is out; where that never comes, what it marks was lost.
+    pub fn keep(&self, receipt: Receipt) {
+        if self.is_closed() {
+            return receipt.lost();
+        }
+        self.receipts.borrow_mut().push_back((self.added(), receipt));
     }
 
     /// Whether the connection has ended on our side.
@@ -185,6 +197,7 @@ impl Outbox {
             watch.written(self.added.get() - waiting as u64, waiting);
         }
         drop((dest, watch));
+        self.left();
         match written {
             Ok(()) => self.stuck.set(false),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -192,6 +205,19 @@ impl Outbox {
                 self.wake.notify_one();
             }
             Err(_) => self.close_now(),
+        }
+    }
+
+    /// What is out is out.
+    fn left(&self) {
+        let out = self.added() - self.waiting() as u64;
+        loop {
+            // One at a time: whoever is told may write to this very peer.
+            let next = self.receipts.borrow_mut().pop_front_if(|(end, _)| *end <= out);
+            match next {
+                Some(receipt) => drop(receipt),
+                None => return,
+            }
         }
     }
 
@@ -219,6 +245,8 @@ impl Outbox {
         *self.watch.borrow_mut() = None;
         self.queue.borrow_mut().clear();
         self.wake.notify_one();
+        let lost = self.receipts.take();
+        lost.into_iter().for_each(|(_, receipt)| receipt.lost());
     }
 
     /// Writes what can be written at once, then ends the connection.
@@ -271,6 +299,48 @@ mod tests {
 
     use super::*;
     use std::io::Write;
+
+    #[test]
+    fn a_mark_tells_whether_what_it_marks_left_before_the_end() {
+        use frame::Fate::{Left, Lost};
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let tasks = tokio::task::LocalSet::new();
+        tasks.block_on(&runtime, async {
+            let (mut from, to) = io::pipe().unwrap();
+            let out = Outbox::new(Dest::from_fd(to.into()).unwrap(), 4 << 20);
+            let told: Rc<RefCell<Vec<(u8, frame::Fate)>>> = Rc::default();
+            let put = |mark: u8, length: usize| {
+                out.line(|sink| sink.put(&vec![b'x'; length])).unwrap();
+                let told = Rc::clone(&told);
+                out.keep(Receipt::new(move |fate| told.borrow_mut().push((mark, fate))));
+            };
+            let dest = out.dest.borrow().clone().unwrap();
+            put(1, 10);
+            assert!(told.borrow().is_empty(), "nothing has left before it is written");
+            dest.writable().await.unwrap();
+            flush_all();
+            assert_eq!(told.take(), [(1, Left)]);
+            // More than a pipe takes; what stands behind it waits with it.
+            put(2, 200_000);
+            put(3, 10);
+            flush_all();
+            assert!(told.borrow().is_empty(), "{told:?}");
+            let mut room = vec![0; 150_000];
+            std::io::Read::read_exact(&mut from, &mut room[..60_000]).unwrap();
+            dest.writable().await.unwrap();
+            out.stuck.set(false);
+            out.flush();
+            assert!(told.borrow().is_empty(), "a part of it is not all of it");
+            drop(from);
+            let _ = dest.writable().await;
+            out.stuck.set(false);
+            out.flush();
+            assert_eq!(told.take(), [(2, Lost), (3, Lost)]);
+            let late = Rc::clone(&told);
+            out.keep(Receipt::new(move |fate| late.borrow_mut().push((4, fate))));
+            assert_eq!(told.take(), [(4, Lost)]);
+        });
+    }
 
     #[test]
     fn a_flood_of_short_lines_leaves_others_their_turn() {

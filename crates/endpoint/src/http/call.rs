@@ -5,7 +5,7 @@ use super::delivery::{Delivery, failure, response, status};
 use super::place::{Place, Running};
 use bytes::Bytes;
 use frame::object::{quote, text};
-use frame::{Answer, Ask, Era, Level, Origin, Params, Progress, Reply, Rope};
+use frame::{Answer, Ask, Era, Level, Origin, Params, Progress, Receipt, Reply, Rope};
 use http::StatusCode;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -126,7 +126,7 @@ impl Call {
     /// The client has lost interest: nothing more is said about this request.
     pub fn cancel(&self) {
         let ticket = self.ticket.take();
-        if self.settle(None)
+        if self.settle(None, None)
             && let Some(ticket) = ticket
         {
             ticket.cancel();
@@ -134,8 +134,10 @@ impl Call {
     }
 
     /// Ends it; false where it has ended already.
-    fn settle(&self, answer: Option<(StatusCode, Rope)>) -> bool {
+    fn settle(&self, answer: Option<(StatusCode, Rope)>, receipt: Option<Receipt>) -> bool {
         if self.over.replace(true) {
+            // Nothing is said any more.
+            receipt.into_iter().for_each(Receipt::lost);
             return false;
         }
         self.calls.running.set(self.calls.running.get().saturating_sub(1));
@@ -144,7 +146,10 @@ impl Call {
         }
         // A ticket may hold what holds this call.
         drop(self.ticket.take());
-        self.delivery.finish(answer);
+        match (answer, receipt) {
+            (Some(answer), Some(receipt)) => self.delivery.deliver(answer, receipt),
+            (answer, _) => self.delivery.finish(answer),
+        }
         true
     }
 }
@@ -181,12 +186,22 @@ impl Reply for Answerer {
     }
 
     fn done(self: Box<Self>, answer: Answer) {
+        self.end(answer, None);
+    }
+
+    fn deliver(self: Box<Self>, answer: Answer, receipt: Receipt) {
+        self.end(answer, Some(receipt));
+    }
+}
+
+impl Answerer {
+    fn end(&self, answer: Answer, receipt: Option<Receipt>) {
         let era = self.origin.version.era();
         let out = match era {
             Era::Legacy => legacy_host::answer(answer, &self.method),
             Era::Modern => modern_host::answer(answer, &self.method),
         };
-        self.call.settle(Some((status(era, &out), response(&self.call.id, &out))));
+        self.call.settle(Some((status(era, &out), response(&self.call.id, &out))), receipt);
     }
 }
 
@@ -194,7 +209,7 @@ impl Drop for Answerer {
     fn drop(&mut self) {
         if !self.call.over.get() {
             let text = failure(&self.call.id, -32603, "the session ended before the answer came");
-            self.call.settle(Some((StatusCode::OK, text)));
+            self.call.settle(Some((StatusCode::OK, text)), None);
         }
     }
 }

@@ -5,14 +5,14 @@ use super::gate::Takes;
 use super::open::Open;
 use bytes::Bytes;
 use frame::object::quote;
-use frame::{Era, Rope};
+use frame::{Era, Receipt, Rope};
 use http::{HeaderMap, StatusCode};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 use wire::era::{Out, error_code};
-use wire::http::server::{Answer, Events, Refused, Responder};
+use wire::http::server::{Answer, Callback, Events, Refused, Responder};
 
 /// Bodies up to here are copied into one buffer; larger ones go out by reference.
 const SMALL: usize = 4096;
@@ -78,6 +78,7 @@ pub struct Delivery {
     /// Requests that have not ended.
     left: Cell<usize>,
     batch: Option<RefCell<Vec<Rope>>>,
+    receipts: RefCell<Vec<Receipt>>,
     open: Rc<Open>,
     key: Cell<Option<u64>>,
 }
@@ -106,6 +107,7 @@ impl Delivery {
             since: Instant::now(),
             left: Cell::new(left),
             batch,
+            receipts: RefCell::default(),
             open,
             key: Cell::new(None),
         })
@@ -130,6 +132,12 @@ impl Delivery {
         }
     }
 
+    /// Ends one request with an answer that must not be lost unnoticed.
+    pub fn deliver(&self, answer: (StatusCode, Rope), receipt: Receipt) {
+        self.receipts.borrow_mut().push(receipt);
+        self.finish(Some(answer));
+    }
+
     /// Ends one request; without a text nothing is said about it.
     pub fn finish(&self, answer: Option<(StatusCode, Rope)>) {
         let left = self.left.get().saturating_sub(1);
@@ -147,8 +155,16 @@ impl Delivery {
         if let Some(key) = self.key.take() {
             self.open.remove(key);
         }
+        let receipts = self.receipts.take();
+        let lost = (!receipts.is_empty()).then(|| -> Callback {
+            // Called where the connection ends before the last byte has left, else dropped.
+            Box::new(move || receipts.into_iter().for_each(Receipt::lost))
+        });
         match (self.way.replace(Way::Over), answer) {
             (Way::Waiting(responder), Some((status, text))) => {
+                if let Some(lost) = lost {
+                    responder.on_closed(lost);
+                }
                 send(responder, self.takes, status, HeaderMap::new(), text);
             }
             (Way::Waiting(responder), None) if self.takes == Takes::Json => {
@@ -157,9 +173,17 @@ impl Delivery {
             (Way::Waiting(responder), None) => drop(responder.stream(HeaderMap::new())),
             // Who has gone has gone: the hub keeps what has to be kept.
             (Way::Streaming(events), Some((_, text))) => {
+                if let Some(lost) = lost {
+                    events.on_closed(lost);
+                }
                 let _ = events.end(&text);
             }
-            (Way::Streaming(_), None) | (Way::Over, _) => {}
+            (Way::Streaming(_), None) => {}
+            (Way::Over, _) => {
+                if let Some(lost) = lost {
+                    lost();
+                }
+            }
         }
     }
 

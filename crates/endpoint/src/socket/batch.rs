@@ -3,6 +3,7 @@
 use super::conn::Conn;
 use super::lend::Slot;
 use bytes::Bytes;
+use frame::Receipt;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use wire::era::Out;
@@ -12,13 +13,20 @@ pub(super) struct Batch {
     /// Its place in the record of a loan.
     slot: Cell<Option<Slot>>,
     answers: RefCell<Vec<u8>>,
+    receipts: RefCell<Vec<Receipt>>,
     /// Requests without an answer, and one more while the batch is still being read.
     missing: Cell<usize>,
 }
 
 impl Batch {
     pub(super) fn new(conn: Weak<Conn>, slot: Option<Slot>) -> Rc<Batch> {
-        Rc::new(Batch { conn, slot: Cell::new(slot), answers: RefCell::default(), missing: Cell::new(1) })
+        Rc::new(Batch {
+            conn,
+            slot: Cell::new(slot),
+            answers: RefCell::default(),
+            receipts: RefCell::default(),
+            missing: Cell::new(1),
+        })
     }
 
     /// One more answer will come.
@@ -27,7 +35,8 @@ impl Batch {
     }
 
     /// An answer.
-    pub(super) fn add(&self, id: &Bytes, out: &Out) {
+    pub(super) fn add(&self, id: &Bytes, out: &Out, receipt: Option<Receipt>) {
+        self.receipts.borrow_mut().extend(receipt);
         {
             let mut answers = self.answers.borrow_mut();
             let first = answers.is_empty();
@@ -45,11 +54,15 @@ impl Batch {
         let mut answers = std::mem::take(&mut *self.answers.borrow_mut());
         if !answers.is_empty() {
             answers.push(b']');
-            if conn.out.line(|sink| frame::Sink::put(sink, &answers)).is_err() {
-                // It reads nothing any more, as for a single answer.
-                conn.out.close_now();
-            }
+            conn.put(|sink| sink.put(&answers), self.receipts.take());
         }
         conn.close(self.slot.take());
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        // The client left before its last answer was there.
+        self.receipts.take().into_iter().for_each(Receipt::lost);
     }
 }

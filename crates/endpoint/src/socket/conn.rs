@@ -8,7 +8,7 @@ use super::listen::Listen;
 use super::reply::{LineReply, Target};
 use bytes::Bytes;
 use frame::object;
-use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Params, Version};
+use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Params, Receipt, Sink, Version};
 use hub::agent::{AgentHandle, Identity, Seat, Ticket, View};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -210,13 +210,24 @@ impl Conn {
 
     /// Writes the answer to a request, or lays it into its batch.
     pub(super) fn say(&self, id: &Bytes, out: &Out, batch: Option<&Rc<Batch>>) {
+        self.tell(id, out, batch, None);
+    }
+
+    /// The same with a mark on it.
+    pub(super) fn tell(&self, id: &Bytes, out: &Out, batch: Option<&Rc<Batch>>, receipt: Option<Receipt>) {
         if let Some(batch) = batch {
-            return batch.add(id, out);
+            return batch.add(id, out, receipt);
         }
-        if self.out.line(|sink| out.write(id, sink)).is_err() {
+        self.put(|sink| out.write(id, sink), receipt);
+    }
+
+    /// Writes one line with the marks on it.
+    pub(super) fn put(&self, write: impl FnOnce(&mut dyn Sink), receipts: impl IntoIterator<Item = Receipt>) {
+        if self.out.line(write).is_err() {
             // It reads nothing any more: an answer that is lost would be waited for in vain.
             self.out.close_now();
         }
+        receipts.into_iter().for_each(|receipt| self.out.keep(receipt));
     }
 
     fn batch(&self, text: &Bytes) {
@@ -235,7 +246,7 @@ impl Conn {
                     let id = fault.id.unwrap_or_else(|| Bytes::from_static(b"null"));
                     batch.expect();
                     if let Answer::Error(error) = Answer::error(-32600, "an element of the batch is no message") {
-                        batch.add(&id, &Out::Error(error));
+                        batch.add(&id, &Out::Error(error), None);
                     }
                 }
             }

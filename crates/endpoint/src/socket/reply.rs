@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use super::conn::Conn;
 use bytes::Bytes;
-use frame::{Answer, Era, Level, Origin, Progress, Reply};
+use frame::{Answer, Era, Level, Origin, Progress, Receipt, Reply};
 use std::rc::Rc;
 use wire::era::{legacy_host, modern_host};
 
@@ -63,12 +63,22 @@ impl Reply for LineReply {
     }
 
     fn done(self: Box<Self>, answer: Answer) {
+        self.end(answer, None);
+    }
+
+    fn deliver(self: Box<Self>, answer: Answer, receipt: Receipt) {
+        self.end(answer, Some(receipt));
+    }
+}
+
+impl LineReply {
+    fn end(&self, answer: Answer, receipt: Option<Receipt>) {
         let Target { conn, id, method, batch } = &self.target;
         let out = match self.origin.version.era() {
             Era::Legacy => legacy_host::answer(answer, method),
             Era::Modern => modern_host::answer(answer, method),
         };
-        conn.say(id, &out, batch.as_ref());
+        conn.tell(id, &out, batch.as_ref(), receipt);
         conn.done(id);
     }
 }

@@ -2,6 +2,7 @@
 //! runs at most once. Which state may follow which is `policy::next`'s word, never decided here.
 
 use super::index;
+use super::receipt::{self, Asked};
 use crate::agent::SeatCore;
 use crate::ask::{Pending, To};
 use crate::catalog::ToolEntry;
@@ -173,6 +174,19 @@ impl Case {
         self.run.borrow_mut().take();
     }
 
+    /// The answer of its run, which may have changed something, for everybody who waits; who does not get it finds it
+    /// again. A key finds it by itself.
+    pub(crate) fn deliver(&self, answer: &Answer) {
+        if self.key().is_some() {
+            return self.answer(answer);
+        }
+        let (call, asked) = (self.call(), self.row().asked);
+        for asker in self.take(|_| true) {
+            let Some(seat) = asker.seat.upgrade() else { continue };
+            let receipt = receipt::of(&seat, &asker.tool, call, Asked::Digest(asked), answer);
+            asker.reply.deliver(answer.clone(), receipt);
+        }
+    }
     /// The same answer for everybody who waits.
     pub(crate) fn answer(&self, answer: &Answer) {
         for asker in self.take(|_| true) {

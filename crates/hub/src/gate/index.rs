@@ -2,6 +2,7 @@
 //! live for a day.
 
 use super::case::Case;
+use super::tally::Tally;
 use bytes::Bytes;
 use contract::Hash;
 use rustc_hash::FxHashMap;
@@ -36,7 +37,7 @@ pub(crate) struct Index {
     /// Cases without a key that an identical call may join.
     by_likeness: RefCell<FxHashMap<Hash, Rc<Case>>>,
     /// How many such cases a tool has, by [`tool_of`]: most calls need no digest for having none.
-    open: RefCell<FxHashMap<Hash, u32>>,
+    open: Tally,
     /// Results that are on their way to the store.
     unwritten: RefCell<FxHashMap<CallNumber, Bytes>>,
     /// Up to where settled keys were forgotten, in milliseconds since 1970.
@@ -78,7 +79,7 @@ impl Index {
             self.by_key.borrow_mut().insert(key, Holder::Live(Rc::clone(case)));
         } else if let Some(alike) = alike(case) {
             self.by_likeness.borrow_mut().insert(alike, Rc::clone(case));
-            *self.open.borrow_mut().entry(open_of(case)).or_default() += 1;
+            self.open.add(case.tool());
         }
     }
 
@@ -98,14 +99,7 @@ impl Index {
             if cases.get(&alike).is_some_and(|other| other.call() == case.call()) {
                 cases.remove(&alike);
             }
-            let mut open = self.open.borrow_mut();
-            let tool = open_of(case);
-            if let Some(count) = open.get_mut(&tool) {
-                *count -= 1;
-                if *count == 0 {
-                    open.remove(&tool);
-                }
-            }
+            self.open.take(case.tool());
         }
     }
 
@@ -154,8 +148,7 @@ impl Index {
     }
     /// Whether an identical call of this tool could find anything.
     pub(crate) fn has_open(&self, client: &str, server: &str, tool: &str) -> bool {
-        let open = self.open.borrow();
-        !open.is_empty() && open.contains_key(&tool_of(client, server, tool))
+        self.open.has(client, server, tool)
     }
     /// All cases, oldest first.
     pub(crate) fn all(&self) -> Vec<Rc<Case>> {
@@ -168,9 +161,4 @@ impl Index {
 fn alike(case: &Case) -> Option<Hash> {
     let row = case.row();
     Some(likeness(&row.client, &row.server, &row.launch, &row.tool, row.asked?))
-}
-
-fn open_of(case: &Case) -> Hash {
-    let row = case.row();
-    tool_of(&row.client, &row.server, &row.tool)
 }

@@ -2,9 +2,9 @@
 //! for a while, in the same session, and only while that session saw no later write of the same server. Kept in memory.
 
 use super::index;
+use super::tally::Tally;
 use contract::Hash;
 use frame::Answer;
-use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -42,6 +42,19 @@ pub(crate) enum End {
     Answered(Answer),
     /// Nobody will ever know, or the answer is too large to be kept.
     Unknown,
+    /// It surely did not run.
+    NotSent,
+}
+
+impl End {
+    /// The end with this answer, as far as it is kept.
+    pub(crate) fn of(answer: Option<Answer>) -> End {
+        let size = |answer: &Answer| match answer {
+            Answer::Result { body, .. } => body.len(),
+            Answer::Error(error) => error.len(),
+        };
+        answer.filter(|answer| size(answer) <= LARGEST).map_or(End::Unknown, End::Answered)
+    }
 }
 
 impl Lost {
@@ -50,13 +63,8 @@ impl Lost {
         self.end_of_it.borrow().clone()
     }
     /// It has ended so.
-    pub(crate) fn ended(&self, end: Option<Answer>) {
-        let size = |answer: &Answer| match answer {
-            Answer::Result { body, .. } => body.len(),
-            Answer::Error(error) => error.len(),
-        };
-        let kept = end.filter(|answer| size(answer) <= LARGEST);
-        *self.end_of_it.borrow_mut() = kept.map_or(End::Unknown, End::Answered);
+    pub(crate) fn ended(&self, end: End) {
+        *self.end_of_it.borrow_mut() = end;
         self.end.notify_waiters();
     }
     fn is_alive(&self) -> bool {
@@ -68,7 +76,7 @@ impl Lost {
 #[derive(Default)]
 pub(crate) struct LostResults {
     all: RefCell<Vec<Rc<Lost>>>,
-    tools: RefCell<FxHashMap<Hash, u32>>,
+    tools: Tally,
 }
 
 /// Which call was lost.
@@ -86,9 +94,10 @@ pub(crate) struct Which {
 impl LostResults {
     /// Remembers one.
     pub(crate) fn put(&self, which: Which, end: End) -> Rc<Lost> {
-        let lost = Rc::new(Lost {
+        let tool = index::tool_of(&which.client, &which.server, &which.tool);
+        self.enter(Lost {
             call: which.call,
-            tool: index::tool_of(&which.client, &which.server, &which.tool),
+            tool,
             server: which.server,
             session: which.session,
             asked: which.asked,
@@ -97,8 +106,22 @@ impl LostResults {
             life: which.life,
             end_of_it: RefCell::new(end),
             end: Notify::new(),
+        })
+    }
+    /// The reply that was to make up for it was lost as well.
+    pub(crate) fn put_back(&self, lost: &Lost, answer: Answer) {
+        self.enter(Lost {
+            server: Rc::clone(&lost.server),
+            session: Rc::clone(&lost.session),
+            since: Instant::now(),
+            end_of_it: RefCell::new(End::of(Some(answer))),
+            end: Notify::new(),
+            ..*lost
         });
-        *self.tools.borrow_mut().entry(lost.tool).or_default() += 1;
+    }
+    fn enter(&self, lost: Lost) -> Rc<Lost> {
+        let lost = Rc::new(lost);
+        self.tools.add(lost.tool);
         self.all.borrow_mut().push(Rc::clone(&lost));
         self.drop_where(|other| !other.is_alive());
         while self.all.borrow().len() > MOST {
@@ -127,21 +150,14 @@ impl LostResults {
     }
     /// Whether any of this tool's results was lost.
     pub(crate) fn has_any(&self, client: &str, server: &str, tool: &str) -> bool {
-        let tools = self.tools.borrow();
-        !tools.is_empty() && tools.contains_key(&index::tool_of(client, server, tool))
+        self.tools.has(client, server, tool)
     }
 
     fn drop_where(&self, is_it: impl Fn(&Lost) -> bool) {
         let gone: Vec<Rc<Lost>> = self.all.borrow_mut().extract_if(.., |lost| is_it(lost)).collect();
-        let mut tools = self.tools.borrow_mut();
         for lost in gone {
             lost.end.notify_waiters();
-            if let Some(count) = tools.get_mut(&lost.tool) {
-                *count -= 1;
-                if *count == 0 {
-                    tools.remove(&lost.tool);
-                }
-            }
+            self.tools.take(lost.tool);
         }
     }
 }

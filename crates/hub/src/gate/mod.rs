@@ -11,10 +11,12 @@ pub(crate) mod lost;
 pub(crate) mod meet;
 pub(crate) mod pages;
 pub mod pins;
+pub(crate) mod receipt;
 pub(crate) mod result;
 pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
+pub(crate) mod tally;
 
 use crate::catalog::{Hides, ToolEntry};
 use crate::config::{Accepted, PolicyConfig};

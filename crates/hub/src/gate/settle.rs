@@ -5,7 +5,7 @@ use super::case::Case;
 use super::index::SettledKey;
 use super::lost::End;
 use super::meet::{self, Request};
-use super::now_ms;
+use super::{now_ms, receipt};
 use crate::ask;
 use crate::core::Core;
 use crate::operate::Refusal as Refused;
@@ -239,11 +239,17 @@ pub(crate) fn recall(request: Request, asked: Hash) {
             }
         };
         core.gate.lost.forget(&lost);
-        if let End::Answered(answer) = end {
+        let answer = match end {
+            End::Answered(answer) => Some(answer),
+            End::NotSent => return meet::go_on(request),
+            End::Open | End::Unknown => None,
+        };
+        if let Some(answer) = answer {
             let record = ask::record(&request.seat, &request.tool, request.received);
             core.ledger.replayed(&record, lost.call, Outcome::Ok);
             let at = super::hold::moment(lost.ended_ms);
-            return request.reply.done(beside(answer, &[Told::Lost(&at)]));
+            let told = beside(answer.clone(), &[Told::Lost(&at)]);
+            return request.reply.deliver(told, receipt::again(&core, lost, answer));
         }
         let message = "An identical call was sent before and its client stopped waiting for it; whether it ran is not \
                        known. It was not run again. Check first; calling once more runs it again.";

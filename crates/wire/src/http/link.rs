@@ -161,6 +161,11 @@ impl HttpLink {
         self.core.session.has_id()
     }
 
+    /// Whether a request waits for its turn and has not left.
+    pub fn holds(&self, id: u64) -> bool {
+        self.core.traffic.borrow().waiting.iter().any(|job| job.id == Some(id))
+    }
+
     /// What kind of failure the latest `failed` was; to be asked while it is being told.
     pub fn failure(&self) -> Option<FailureKind> {
         self.core.failure.get()

@@ -11,8 +11,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Bytes that may wait for one side before the other one is no longer read.
+/// Bytes that may wait for the hub before the host is no longer read.
 const BACKLOG: usize = 4 << 20;
+/// Bytes that may wait for the host before the hub is no longer read. Little: of what the hub still has it knows that
+/// it was lost when the host goes, and an identical call finds it again.
+const AHEAD: usize = 64 << 10;
 
 /// The connection to a hub; does not block.
 pub type Hub = UnixStream;
@@ -83,7 +86,7 @@ impl Pump<'_> {
         fds.push(PollFd::from_borrowed_fd(host_in, wants(self.to_hub.len() < BACKLOG, PollFlags::IN)));
         fds.push(PollFd::from_borrowed_fd(host_out, wants(!self.to_host.is_empty(), PollFlags::OUT)));
         if let Some(hub) = &hub {
-            let reads = wants(self.to_host.len() < BACKLOG, PollFlags::IN);
+            let reads = wants(self.to_host.len() < AHEAD, PollFlags::IN);
             let writes = wants(!self.to_hub.is_empty(), PollFlags::OUT);
             fds.push(PollFd::new(hub, reads | writes));
         }

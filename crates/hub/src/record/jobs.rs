@@ -1,0 +1,124 @@
+//! What the relay has written down that is no row of a call on its way: call records, decisions, settings, approvals,
+//! what is remembered of servers. In order with the rows; decides nothing.
+
+use super::Audit;
+use crate::backend::Backend;
+use crate::catalog::facts::Known;
+use crate::catalog::remembered;
+use crate::views::millis;
+use bytes::Bytes;
+use std::time::SystemTime;
+use store::{CallNumber, CallRecord, Job, Kind, Method, Note, Outcome, Vault};
+use tokio::sync::oneshot;
+use upstream::Listing;
+
+impl Audit {
+    /// A row about a call record.
+    pub(crate) fn case_note(&self, row: &CallRecord, kind: Kind, outcome: Outcome) -> Note {
+        let mut detail = serde_json::Map::new();
+        let mut say = |key: &str, text: &str| {
+            if !text.is_empty() {
+                detail.insert(key.into(), text.into());
+            }
+        };
+        say("state", row.state.as_str());
+        say("rule", &row.rule);
+        say("why", &row.why);
+        say("by", &row.decided_by);
+        say("scope", row.scope.map_or("", policy::Scope::as_str));
+        say("asked", &row.asked.map(|hash| hash.to_string()).unwrap_or_default());
+        say("sent", &row.sent.map(|hash| hash.to_string()).unwrap_or_default());
+        say("policy", &row.policy.map(|hash| hash.to_string()).unwrap_or_default());
+        Note {
+            kind,
+            at_ms: millis(SystemTime::now()),
+            call: row.call,
+            client: row.client.clone(),
+            server: row.server.clone(),
+            item: row.name.clone(),
+            definition: row.definition.map(|hash| hash.to_string()).unwrap_or_default(),
+            method: Method::ToolCall,
+            effect: Some(row.effect),
+            outcome,
+            detail: serde_json::Value::Object(detail).to_string(),
+        }
+    }
+
+    /// What is too large to be read at start.
+    pub(crate) fn vault(&self) -> Vault {
+        self.vault.clone()
+    }
+    /// What a call with a key ended with; None where its body is no longer kept, or cannot be read.
+    pub(crate) fn result(&self, call: CallNumber) -> impl Future<Output = Option<Bytes>> + use<> {
+        let vault = self.vault.clone();
+        let reading = tokio::task::spawn_blocking(move || vault.result(call));
+        async move {
+            match reading.await {
+                Ok(Ok(result)) => result,
+                Ok(Err(fault)) => {
+                    tracing::error!(%fault, "a result that is kept cannot be read");
+                    None
+                }
+                Err(_) => None,
+            }
+        }
+    }
+
+    /// Writes that a setting was changed, in a sentence, and by whom.
+    pub(crate) fn setting(&self, which: &str, what: &str, by: &str) {
+        let detail = serde_json::json!({ "change": what, "by": by }).to_string();
+        let note = Note { item: which.into(), detail, ..Note::new(Kind::Setting, millis(SystemTime::now())) };
+        self.job(Job::Note(note));
+    }
+
+    /// Remembers an approval and waits for its commit.
+    pub(crate) fn remember_grant(&self, grant: policy::Grant) -> impl Future<Output = Result<(), String>> + use<> {
+        let detail = serde_json::json!({ "scope": grant.scope().as_str() }).to_string();
+        let note = Note {
+            client: grant.client.to_string(),
+            server: grant.server.to_string(),
+            item: grant.tool.to_string(),
+            definition: grant.definition.to_string(),
+            effect: Some(grant.effect),
+            detail,
+            ..Note::new(Kind::Grant, grant.at_ms)
+        };
+        self.written(Job::Remember { grant, note: Some(note) })
+    }
+
+    /// Hands over a job in its order among the rows; nobody waits for it.
+    pub(crate) fn job(&self, job: Job) {
+        let due = self.ledger.borrow_mut().submit(job, None);
+        self.due(due);
+    }
+    /// Writes a call record; nobody waits for it.
+    pub(crate) fn save_call(&self, record: CallRecord) {
+        self.job(Job::PutCall { record: Box::new(record), note: None });
+    }
+    /// Writes a call record and waits for its commit; the error says why there is none.
+    pub(crate) fn put_call(
+        &self,
+        record: CallRecord,
+        note: Option<Note>,
+    ) -> impl Future<Output = Result<(), String>> + use<> {
+        self.written(Job::PutCall { record: Box::new(record), note })
+    }
+    /// The same of any job. It is in the queue when this returns.
+    pub(crate) fn written(&self, job: Job) -> impl Future<Output = Result<(), String>> + use<> {
+        let (tell, told) = oneshot::channel();
+        let done = move |result: Result<(), store::JobFault>| {
+            // Whoever asked may have gone.
+            let _ = tell.send(result.map_err(|fault| fault.to_string()));
+        };
+        let due = self.ledger.borrow_mut().submit(job, Some(Box::new(done)));
+        self.due(due);
+        async move { told.await.unwrap_or_else(|_| Err("the committer is gone".into())) }
+    }
+
+    /// Remembers a server's lists and era for the next start.
+    pub(crate) fn remember(&self, backend: &Backend, listing: &Listing, known: &Known) {
+        let (era, snapshot) = remembered::rows(backend, listing, known);
+        self.committer.submit(Job::SaveEra(era), None);
+        self.committer.submit(Job::SaveSnapshot(Box::new(snapshot)), None);
+    }
+}

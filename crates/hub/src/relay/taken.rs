@@ -1,0 +1,257 @@
+//! What the relay does with a config: what of it a person has accepted counts, servers whose entry is unchanged are not
+//! touched, and a launch that was not approved does not happen. Never loosens anything by itself.
+
+use super::Relay;
+use crate::backend::{Backend, Rules, Watch};
+use crate::catalog::remembered::recall;
+use crate::config::{self, Accepted, PolicyConfig, ServerConfig};
+use crate::gate::pins::Launch;
+use crate::gate::{self, Held, Settings};
+use crate::operate::{Event, Refusal, ReloadView};
+use crate::person::Approved;
+use crate::prepared::{self, Prepared};
+use contract::Hash;
+use frame::Version;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use policy::{Fallback, Rulebook};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use upstream::{Server, Spec, Stopping, Watcher, task};
+
+/// The setting that keeps what was accepted.
+pub(super) const ACCEPTED: &str = "accepted";
+/// What is approved to let the config loosen the policy. No server can have this name in the aggregate.
+pub(super) const POLICY: &str = "@policy";
+
+impl Relay {
+    /// What of a config a person has accepted, in place of what would let more through.
+    fn accepted(&self, new: &mut config::Config, rulebook: Rulebook) -> Rulebook {
+        let wanted = Accepted::of(new);
+        let Some(accepted) = self.accepted.borrow().clone() else {
+            self.accept(&wanted);
+            return rulebook;
+        };
+        let known = |server: &str| self.core.gate.pins.knows(server);
+        let loosened = accepted.loosened_by(&wanted, known);
+        if loosened.is_empty() {
+            if accepted != wanted {
+                self.accept(&wanted);
+            }
+            self.core.gate.set_held(None);
+            return rulebook;
+        }
+        for sentence in &loosened {
+            tracing::warn!(%sentence, "the config loosens what a person accepted, which a person has to say");
+        }
+        accepted.put_into(new);
+        self.core.gate.set_held(Some(Held { sentences: loosened, hash: wanted.hash(), wanted }));
+        accepted.rulebook().unwrap_or(rulebook)
+    }
+
+    fn accept(&self, wanted: &Accepted) {
+        *self.accepted.borrow_mut() = Some(wanted.clone());
+        self.core.ledger.job(store::Job::Set { key: ACCEPTED.into(), value: Some(wanted.text()) });
+    }
+
+    /// A person accepts what the config wants, exactly as it was shown.
+    pub(super) async fn accept_policy(self: &Rc<Self>, hash: Hash, by: &str) -> Result<Approved, Refusal> {
+        let held = self.core.gate.held();
+        let Some(held) = held else {
+            return Err(Refusal::new("nothing_waits", "the config loosens nothing that waits for a person"));
+        };
+        if held.hash != hash {
+            let refusal = Refusal::new("hash_changed", "what waits is not what was shown: it has another hash");
+            return Err(refusal.then("callgate policy check"));
+        }
+        let set = store::Job::Set { key: ACCEPTED.into(), value: Some(held.wanted.text()) };
+        let written = self.core.ledger.written(set).await;
+        written.map_err(|cause| Refusal::new("audit_unavailable", format!("it could not be written down: {cause}")))?;
+        *self.accepted.borrow_mut() = Some(held.wanted);
+        self.core.ledger.setting("policy", &format!("loosened: {}", held.sentences.join("; ")), by);
+        self.reload().await;
+        Ok(Approved { server: POLICY.into(), entries: held.sentences, left: 0 })
+    }
+
+    /// Takes over a config: servers whose entry is unchanged are not touched.
+    pub(super) fn apply(&self, prepared: Prepared) -> ReloadView {
+        let Prepared { config: mut new, mut specs, rulebook, .. } = prepared;
+        let rulebook = self.accepted(&mut new, rulebook);
+        self.core.gate.set(settings(&new, rulebook));
+        let released = self.hold_launches(&mut new, &mut specs);
+        if self.config.borrow().hub.audit.keep_days != new.hub.audit.keep_days || self.core.backends().is_empty() {
+            self.core.ledger.job(store::Job::Keep { days: new.hub.audit.keep_days });
+        }
+        let changes = config::diff(&self.config.borrow(), &new);
+        let touched: Vec<String> = [changes.relaunched, changes.adjusted, released].concat();
+        let (gone, kept): (Vec<_>, Vec<_>) = self.core.backends().into_iter().partition(|backend| {
+            let key = backend.key().to_string();
+            changes.removed.contains(&key) || touched.contains(&key)
+        });
+        for backend in gone {
+            let why = match new.servers.get(&**backend.key()) {
+                None => Stopping::Removed,
+                Some(entry) if entry.disabled => Stopping::Disabled,
+                Some(_) => Stopping::Changed,
+            };
+            retire(backend, why);
+        }
+        let mut backends = Vec::new();
+        for (key, server) in &new.servers {
+            let known = kept.iter().find(|backend| **backend.key() == **key).cloned();
+            backends.push(known.unwrap_or_else(|| self.build(key, server, specs.remove(key))));
+        }
+        let profiles = new
+            .profiles
+            .iter()
+            .filter_map(|(name, profile)| Some((Rc::from(name.as_str()), globs(&profile.tools)?)))
+            .collect();
+        *self.config.borrow_mut() = new;
+        self.core.arrange(backends, profiles);
+        ReloadView { added: changes.added, removed: changes.removed, changed: touched, problems: Vec::new() }
+    }
+
+    /// A server that is to be launched in another way than was approved goes on as it is, or does not start.
+    /// Tells which were held and are not any more.
+    fn hold_launches(
+        &self,
+        new: &mut config::Config,
+        specs: &mut BTreeMap<String, Result<Spec, String>>,
+    ) -> Vec<String> {
+        let mut released = Vec::new();
+        let running = self.config.borrow();
+        for (key, entry) in &mut new.servers {
+            let hash = config::launch_hash(entry);
+            let words = [prepared::launch_words(entry), prepared::env_names(entry)].concat();
+            let was_held = self.core.gate.pins.held.borrow().contains_key(key);
+            match self.core.gate.pins.launch(key, hash, &words) {
+                Launch::Approved if was_held => released.push(key.clone()),
+                Launch::Approved => {}
+                Launch::First if entry.disabled => {}
+                Launch::First => gate::review::launched(&self.core, key, hash, &words),
+                Launch::Held => {
+                    tracing::warn!(server = %key, "its launch command is not the one that was approved");
+                    match running.servers.get(key) {
+                        Some(before) => entry.clone_from(before),
+                        None => {
+                            let why =
+                                "its launch command is not the one that was approved; see `callgate catalog diff`";
+                            specs.insert(key.clone(), Err(why.to_owned()));
+                        }
+                    }
+                }
+            }
+        }
+        released
+    }
+
+    fn build(&self, key: &str, entry: &ServerConfig, spec: Option<Result<Spec, String>>) -> Rc<Backend> {
+        let launch_hash: Rc<str> = config::launch_hash(entry).to_string().into();
+        let rules = Rules {
+            effects: entry.effects.iter().map(|(tool, &effect)| (tool.clone(), effect)).collect(),
+            lanes: entry.lanes.iter().filter_map(|(name, list)| Some((name.as_str().into(), globs(list)?))).collect(),
+            disabled: entry.disabled,
+            launch_hash: Rc::clone(&launch_hash),
+            transport: entry.launch.transport(),
+            launch: prepared::launch_words(entry),
+            env_names: prepared::env_names(entry),
+            idempotency_argument: entry.idempotency_argument.clone(),
+            results: entry.results,
+            cleaner: Arc::new(prepared::cleaner(spec.as_ref().and_then(|spec| spec.as_ref().ok()))),
+            replay_lost: entry.replay_lost,
+        };
+        let core = Rc::downgrade(&self.core);
+        let spec = match spec {
+            Some(Ok(spec)) => spec,
+            Some(Err(problem)) => return Backend::new(key, rules, Some(problem), core),
+            None => return Backend::new(key, rules, None, core),
+        };
+        let backend = Backend::new(key, rules, None, core);
+        let kept = self.kept.borrow();
+        let era = kept.eras.iter().rev().find(|era| era.server == key && *era.launch == *launch_hash);
+        let memory = era.and_then(|era| Version::parse(&era.version)).map(Version::era);
+        let snapshot = kept.catalogs.iter().rev().find(|it| it.server == key && *it.launch == *launch_hash);
+        let known = snapshot.and_then(recall).map(|(listing, known)| {
+            let listing = Rc::new(listing);
+            backend.recall(&listing, known);
+            listing
+        });
+        let watch: Rc<dyn Watcher> = Rc::new(Watch(Rc::downgrade(&backend)));
+        let must_list = known.is_none();
+        let server = Server::new(spec, Rc::clone(&self.parts), watch, memory, known);
+        backend.adopt(Rc::clone(&server));
+        if must_list {
+            server.want();
+        }
+        backend
+    }
+
+    /// Reads the config file again; with an error the running config stays.
+    pub async fn reload(&self) -> ReloadView {
+        let (file, home) = (self.config_file.clone(), self.parts.home.clone());
+        let reading = tokio::task::spawn_blocking(move || prepared::prepare(&file, &home)).await;
+        let report = match reading {
+            Ok(Ok(prepared)) => {
+                self.problems.borrow_mut().clear();
+                self.apply(prepared)
+            }
+            Ok(Err(error)) => self.refused(error.lines()),
+            Err(_) => self.refused(vec!["reading the config ended badly".into()]),
+        };
+        tell_log(&report);
+        let _ = self.core.events.send(Event::Config(report.clone()));
+        report
+    }
+
+    fn refused(&self, problems: Vec<String>) -> ReloadView {
+        self.problems.borrow_mut().clone_from(&problems);
+        ReloadView { problems, ..ReloadView::default() }
+    }
+}
+
+/// What holds where nobody knows what was accepted.
+pub(super) fn strictest() -> Accepted {
+    Accepted { policy: PolicyConfig { default: Fallback::Ask, ..PolicyConfig::default() }, ..Accepted::default() }
+}
+
+/// How calls are judged and how long they wait.
+fn settings(config: &config::Config, rulebook: Rulebook) -> Settings {
+    let approval = &config.policy.approval;
+    Settings {
+        rulebook,
+        policy: config.policy.clone(),
+        hold: approval.hold,
+        hold_with_progress: approval.hold_with_progress,
+        expire: approval.expire,
+        hosts: config.hosts.iter().filter_map(|(name, host)| Some((name.clone(), host.hold?))).collect(),
+    }
+}
+
+fn retire(backend: Rc<Backend>, why: Stopping) {
+    task::spawn("stop a server", async move {
+        if let Some(server) = backend.server() {
+            server.retire(why).await;
+        }
+        backend.clear();
+    });
+}
+
+/// Patterns that the config check has passed.
+fn globs(patterns: &[String]) -> Option<GlobSet> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(Glob::new(pattern).ok()?);
+    }
+    set.build().ok()
+}
+
+/// What a reload did, each list as one word of text: the log is read by people too.
+fn tell_log(report: &ReloadView) {
+    let ReloadView { added, removed, changed, problems } = report;
+    if !problems.is_empty() {
+        tracing::warn!(problems = problems.join("; "), "config refused; the one before it stays");
+    } else if !(added.is_empty() && removed.is_empty() && changed.is_empty()) {
+        let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        tracing::info!(added = list(added), removed = list(removed), changed = list(changed), "config applied");
+    }
+}

@@ -1,0 +1,176 @@
+//! Replies that nobody received: the identical call gets the earlier result, once, and nothing runs twice unasked.
+
+use crate::http_up::Remote;
+use crate::lend::{Host, Plug};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::net::TcpStream;
+use stories::{Home, eventually, http, sample, text};
+
+fn home() -> Home {
+    let home = Home::new();
+    let lines = home.path("lines.txt").display().to_string();
+    let policy = json!({ "default": "allow" });
+    home.configure(&json!({ "mcpServers": { "s": sample(&["--file", &lines]) }, "policy": policy }));
+    home
+}
+
+fn lines(home: &Home) -> Vec<String> {
+    let text = std::fs::read_to_string(home.path("lines.txt")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn is_replayed(result: &Value) -> bool {
+    let said = text(result).contains("could not be delivered") || text(result).contains("was not run again");
+    assert_eq!(said, result["_meta"]["dev.callgate/replayed"] == true, "{result}");
+    said
+}
+
+/// A host that reads nothing any more and then goes, however its bytes travel: its successor makes the same call.
+#[test]
+fn a_reply_that_lay_in_the_out_buffer_of_a_host_that_went_is_found_again_once() {
+    for (plug, is_lent) in [(Plug::Pipes, true), (Plug::Sockets, true), (Plug::Pipes, false)] {
+        let home = home();
+        let hub = home.serve();
+        let args: &[&str] = if is_lent { &[] } else { &["--mode", "copy"] };
+        let start = || match is_lent {
+            true => Host::lent(&home, plug, hub.pid(), "s__append_line"),
+            false => {
+                let mut host = Host::new(&home, plug, args);
+                host.greet("s__append_line");
+                host
+            }
+        };
+        let mut host = start();
+        // The adapter that copies has taken one of them when it stops.
+        for id in 20..if is_lent { 21 } else { 22 } {
+            host.call(id, "s__big_result", json!({ "bytes": 1_500_000 }));
+        }
+        host.call(11, "s__append_line", json!({ "text": "once" }));
+        eventually("it ran", || (lines(&home) == ["once"]).then_some(()));
+        eventually("its end is written down", || {
+            let rows = home.json(&["audit", "list", "--tool", "s__append_line", "--kind", "end"]);
+            rows["rows"].get(0).cloned()
+        });
+        host.adapter.kill();
+        drop(host);
+        let mut host = start();
+        host.call(10, "s__append_line", json!({ "text": "once" }));
+        let found = host.answer(10)["result"].clone();
+        assert!(is_replayed(&found), "{plug:?} {is_lent} {found}");
+        assert_eq!(lines(&home), ["once"]);
+        host.call(11, "s__append_line", json!({ "text": "once" }));
+        assert!(!is_replayed(&host.answer(11)["result"]));
+        assert_eq!(lines(&home), ["once", "once"]);
+        let replayed = home.json(&["audit", "list", "--kind", "replayed"])["rows"].as_array().unwrap().len();
+        assert_eq!(replayed, 1);
+    }
+}
+
+/// A client over HTTP; `session` is a legacy one's.
+struct Http<'a> {
+    url: String,
+    head: Vec<String>,
+    home: &'a Home,
+}
+
+impl Http<'_> {
+    fn new(home: &Home, url: String) -> Http<'_> {
+        let mut head = vec![
+            format!("Authorization: Bearer {}", home.token()),
+            "Content-Type: application/json".into(),
+            "Accept: application/json, text/event-stream".into(),
+        ];
+        let info = json!({ "name": "web", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let reply = http(&url, "POST", &head, &hello.to_string());
+        head.push(format!("Mcp-Session-Id: {}", reply.header("Mcp-Session-Id").unwrap()));
+        let client = Http { url, head, home };
+        eventually("the tools", || {
+            let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+            let reply = http(&client.url, "POST", &client.head, &list.to_string());
+            reply.body.contains("s__slow_write").then_some(())
+        });
+        client
+    }
+    fn slow_write() -> String {
+        let params = json!({ "name": "s__slow_write", "arguments": { "text": "once", "ms": 300 } });
+        json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params }).to_string()
+    }
+    fn call(&self) -> Value {
+        http(&self.url, "POST", &self.head, &Http::slow_write()).message()["result"].clone()
+    }
+    /// Sends the call and closes the connection before it is answered.
+    fn call_and_leave(&self) {
+        let address = self.url.strip_prefix("http://").unwrap().split('/').next().unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let body = Http::slow_write();
+        let head = self.head.join("\r\n");
+        write!(
+            stream,
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\n{head}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        eventually("it runs", || (self.home.json(&["server", "show", "s"])["running"] == 1).then_some(()));
+    }
+}
+
+#[test]
+fn a_reply_on_a_closed_http_connection_is_found_again_once() {
+    let home = home();
+    let hub = home.serve();
+    let client = Http::new(&home, hub.url());
+    client.call_and_leave();
+    eventually("it ran", || (lines(&home) == ["once"]).then_some(()));
+    let found = client.call();
+    assert!(is_replayed(&found), "{found}");
+    assert_eq!(lines(&home), ["once"]);
+    assert!(!is_replayed(&client.call()));
+    assert_eq!(lines(&home), ["once", "once"]);
+}
+
+#[test]
+fn a_cancelled_call_of_a_server_over_http_is_listened_for() {
+    let remote = Remote::start(&[]);
+    let home = Home::new();
+    home.configure(&json!({ "mcpServers": { "r": { "url": remote.url } }, "policy": { "default": "allow" } }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("r__late_write");
+    let call = json!({ "name": "r__late_write", "arguments": { "n": 1 } });
+    let id = client.send("tools/call", call.clone());
+    eventually("the call arrives", || (remote.posts("tools/call").len() == 1).then_some(()));
+    client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
+    eventually("the cancel arrives", || remote.posts("notifications/cancelled").pop());
+    let found = client.result("tools/call", call.clone());
+    assert!(is_replayed(&found) && found.to_string().contains("1 written"), "{found}");
+    let again = client.result("tools/call", call);
+    assert!(!is_replayed(&again) && text(&again) == "2 written", "{again}");
+    assert_eq!(remote.posts("tools/call").len(), 2);
+}
+
+#[test]
+fn an_approved_call_whose_client_left_while_it_ran_is_found_again() {
+    let home = Home::new();
+    let file = home.path("lines.txt").display().to_string();
+    let policy = json!({ "approval": { "holdSeconds": 30, "holdSecondsWithProgress": 30 } });
+    home.configure(&json!({ "mcpServers": { "s": sample(&["--file", &file]) }, "policy": policy }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "cursor"]);
+    client.initialize("2025-11-25");
+    client.await_tool("s__slow_write");
+    let call = json!({ "name": "s__slow_write", "arguments": { "text": "once", "ms": 300 } });
+    let id = client.send("tools/call", call.clone());
+    let waiting = eventually("it waits", || home.json(&["approval", "list"])["approvals"].get(0).cloned());
+    home.json(&["approval", "approve", waiting["id"].as_str().unwrap(), "--remember", "once"]);
+    eventually("it runs", || (home.json(&["server", "show", "s"])["running"] == 1).then_some(()));
+    client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
+    eventually("it ran", || (lines(&home) == ["once"]).then_some(()));
+    let found = client.result("tools/call", call);
+    assert!(is_replayed(&found), "{found}");
+    assert_eq!(lines(&home), ["once"]);
+    assert!(home.json(&["approval", "list"])["approvals"].as_array().unwrap().is_empty());
+}
