@@ -36,14 +36,11 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
     let record = case.row().clone();
     let catalog = core.catalog(&View::All);
     let tool = catalog.tool(&record.name);
-    let (asked_before, denied_before) = core.gate.history(case);
     WaitingCall {
         waiters: u32::try_from(case.waiters()).unwrap_or(u32::MAX),
         unverified: case.unverified.get(),
         most: case.judgement.borrow().as_ref().map_or(Scope::Once, policy::Judgement::most),
         again: case.badge.borrow().clone(),
-        asked_before,
-        denied_before,
         definition: tool.map_or(EntryState::Blocked, |tool| review::state_of(&tool.review())),
         description: tool.and_then(|tool| tool.read.tool.description.as_deref().map(String::from)),
         schema: tool.map(|tool| schema(tool)),

@@ -8,7 +8,7 @@ use crate::catalog::remembered;
 use crate::views::millis;
 use bytes::Bytes;
 use std::time::SystemTime;
-use store::{CallNumber, CallRecord, Job, Kind, Method, Note, Outcome, Vault};
+use store::{CallNumber, CallRecord, Job, Kind, Method, Note, Outcome, Unshown, Vault};
 use tokio::sync::oneshot;
 use upstream::Listing;
 
@@ -22,6 +22,10 @@ impl Audit {
             }
         };
         say("state", row.state.as_str());
+        say("tool", if row.tool == row.name { "" } else { &row.tool });
+        say("tier", row.tier.as_str());
+        say("reason", &row.reason);
+        say("edited", if row.edited.is_some() { "true" } else { "" });
         say("rule", &row.rule);
         say("why", &row.why);
         say("by", &row.decided_by);
@@ -41,6 +45,7 @@ impl Audit {
             effect: Some(row.effect),
             outcome,
             detail: serde_json::Value::Object(detail).to_string(),
+            arguments: Unshown(row.edited.clone().or_else(|| row.arguments.clone())),
         }
     }
 
