@@ -337,3 +337,52 @@ fn a_pause_and_a_log_that_was_put_back_hold_calls_over_a_restart() {
     assert_eq!(home.run(&["audit", "verify"]).0, 0);
     assert_eq!(lines(&home), ["1", "3", "5"]);
 }
+
+#[test]
+fn what_was_decided_can_be_looked_up_without_its_values() {
+    let home = home(auto(1));
+    let mut hub = home.serve();
+    let mut client = host(&home, "cursor");
+    let call = |client: &mut Client, text: &str| client.call(ORDER, json!({ "text": text }));
+    call(&mut client, "secret-one");
+    let denied = first_waiting(&home);
+    home.json(&["approval", "deny", &denied, "--reason", "not this week"]);
+    call(&mut client, "secret-one");
+    call(&mut client, "secret-two");
+    let ran = first_waiting(&home);
+    home.json(&["approval", "approve", &ran, "--remember", "once"]);
+    call(&mut client, "secret-two");
+    call(&mut client, "secret-three");
+    let third = first_waiting(&home);
+    let check = |home: &Home| {
+        let shown = home.json(&["approval", "show", &denied]);
+        assert_eq!((&shown["approval"]["state"], &shown["decision"]["kind"]), (&json!("denied"), &json!("denied")));
+        assert_eq!(shown["decision"]["reason"], "not this week");
+        assert!(shown["decision"]["by"].as_str().unwrap().contains("(pid "), "{shown}");
+        assert!(shown["fields"][0].as_str().unwrap().starts_with("text: string 12 B #"), "{shown}");
+        assert!(!shown.to_string().contains("secret-one"), "{shown}");
+        let shown = home.json(&["approval", "show", &ran]);
+        assert_eq!((&shown["approval"]["state"], &shown["outcome"]), (&json!("done"), &json!("ok")), "{shown}");
+        assert_eq!(shown["decision"]["remember"], "once");
+        assert!(!shown.to_string().contains("secret-two"), "{shown}");
+        let page = home.json(&["approval", "list", "--decided"]);
+        let ids: Vec<&str> =
+            page["approvals"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, [ran.as_str(), denied.as_str()]);
+        let first = home.json(&["approval", "list", "--decided", "--limit", "1"]);
+        assert_eq!(first["approvals"][0]["id"], ran.as_str());
+        let before = first["before"].to_string();
+        let next = home.json(&["approval", "list", "--decided", "--limit", "1", "--before", &before]);
+        assert_eq!(next["approvals"][0]["id"], denied.as_str());
+        let waits = home.json(&["approval", "show", &third]);
+        assert_eq!((&waits["approval"]["asked_before"], &waits["approval"]["denied_before"]), (&json!(2), &json!(1)));
+        assert_eq!(home.json(&["approval", "list"])["approvals"][0]["asked_before"], 2);
+        assert!(waits["arguments"].as_str().unwrap().contains("secret-three"));
+    };
+    check(&home);
+    hub.kill();
+    let _hub = home.serve();
+    check(&home);
+    let (code, _, error) = home.run(&["approval", "show", "nothing"]);
+    assert!(code != 0 && error.contains("nothing"), "{error}");
+}

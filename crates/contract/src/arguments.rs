@@ -137,7 +137,10 @@ impl<'a> Arguments<'a> {
         for round in 0..=MAX_ROUNDS {
             let root = self.tree.root();
             let edits: Vec<Edit> = match judge::judge(root, schema, effort) {
-                Judged::Fits => return Ok(()),
+                Judged::Fits => {
+                    let disguised = schema.declared.disguised(root);
+                    return if disguised.is_empty() { Ok(()) } else { Err(Unfit::Invalid(disguised)) };
+                }
                 Judged::Costly => return Err(Unfit::Costly),
                 Judged::Wrong(problem) => return Err(Unfit::Invalid(vec![problem])),
                 Judged::Breaks(errors) => {

@@ -40,17 +40,29 @@ pub(crate) fn write_without(value: Value<'_>, leave_out: Option<&str>, numbers: 
     if value.kind() != Kind::Object {
         return write(value, numbers, out);
     }
-    let mut members: Vec<_> = value
-        .members()
-        .map(|(key, value)| (key.string().unwrap_or_default(), value))
-        .filter(|(key, _)| leave_out != Some(&**key))
-        .collect();
+    let mut members = sorted(value);
+    members.retain(|(key, _)| leave_out != Some(&**key));
+    object(members.iter().map(|(key, value)| (&**key, *value)), numbers, out, |_, _| {});
+}
+
+/// Appends the canonical text of an object; `tell` is given each of its members' key and canonical text, in order.
+pub(crate) fn write_telling(value: Value<'_>, numbers: Numbers, out: &mut Vec<u8>, tell: impl FnMut(&str, &[u8])) {
+    object(sorted(value).iter().map(|(key, value)| (&**key, *value)), numbers, out, tell);
+}
+
+fn sorted(object: Value<'_>) -> Vec<(Cow<'_, str>, Value<'_>)> {
+    let mut members: Vec<_> = object.members().map(|(key, value)| (key.string().unwrap_or_default(), value)).collect();
     members.sort_unstable_by(|(a, _), (b, _)| by_utf16(a, b));
-    object(members.iter().map(|(key, value)| (&**key, *value)), numbers, out);
+    members
 }
 
 /// Appends an object of these members, which are already in canonical order.
-pub(crate) fn object<'m>(members: impl Iterator<Item = (&'m str, Value<'m>)>, numbers: Numbers, out: &mut Vec<u8>) {
+pub(crate) fn object<'m>(
+    members: impl Iterator<Item = (&'m str, Value<'m>)>,
+    numbers: Numbers,
+    out: &mut Vec<u8>,
+    mut tell: impl FnMut(&str, &[u8]),
+) {
     out.push(b'{');
     for (place, (key, value)) in members.enumerate() {
         if place > 0 {
@@ -58,7 +70,9 @@ pub(crate) fn object<'m>(members: impl Iterator<Item = (&'m str, Value<'m>)>, nu
         }
         string(key, out);
         out.push(b':');
+        let start = out.len();
         write(value, numbers, out);
+        tell(key, &out[start..]);
     }
     out.push(b'}');
 }

@@ -4,6 +4,7 @@
 use crate::hash::{self, Hash};
 use crate::names;
 use crate::tree::{Kind, TextFault, Tree, Value};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Largest definition of one tool, prompt, resource or template in bytes; ten times the largest one seen.
@@ -48,7 +49,7 @@ pub enum DefinitionFault {
 }
 
 /// A tool's annotations about its effects, as the server gave them: assertions, never facts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hints {
     /// `readOnlyHint`
     pub read_only: Option<bool>,
@@ -61,7 +62,7 @@ pub struct Hints {
 }
 
 /// Who a tool is meant for (`_meta.ui.visibility`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Visibility {
     /// Models, and apps too: the default.
     #[default]
@@ -70,8 +71,9 @@ pub enum Visibility {
     AppOnly,
 }
 
-/// A tool as its server defines it. Ranges are places in the text that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A tool as its server defines it. Ranges are places in the text that was read. It can be kept beside that text: as
+/// long as [`READING`](crate::READING) is the same, reading the text again would give the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
     /// The server's own name for it.
     pub name: Box<str>,
@@ -81,6 +83,12 @@ pub struct Tool {
     pub description: Option<Box<str>>,
     /// What it says of its effects.
     pub hints: Hints,
+    /// Where the value of `name` lies.
+    pub name_at: Range<usize>,
+    /// Where the value of `_meta` lies.
+    pub meta_at: Option<Range<usize>>,
+    /// Where the brace lies that ends the definition.
+    pub end_at: usize,
     /// Where the value of `annotations` lies, for rules that ask for more than the hints.
     pub annotations: Option<Range<usize>>,
     /// Where the value of `inputSchema` lies.
@@ -96,8 +104,10 @@ pub struct Tool {
     /// Members that are `null` though the protocol wants them absent; some clients refuse a whole list for one.
     pub nulls: Box<[Box<str>]>,
     /// Over `{inputSchema, outputSchema}`.
+    #[serde(with = "hash::stored")]
     pub schema_hash: Hash,
     /// Over the whole definition.
+    #[serde(with = "hash::stored")]
     pub definition_hash: Hash,
 }
 
@@ -124,6 +134,7 @@ impl Tool {
         if output.is_some_and(|schema| !matches!(schema.kind(), Kind::Object | Kind::True | Kind::False)) {
             return Err(DefinitionFault::WrongKind { member: "outputSchema", wanted: "a JSON Schema" });
         }
+        let (schema_hash, definition_hash) = hash::of_tool(root);
         let title = text(root, "title", "title")?;
         let inner_title = annotations.map(|object| text(object, "title", "annotations.title")).transpose()?.flatten();
         Ok(Tool {
@@ -131,6 +142,9 @@ impl Tool {
             title: title.or(inner_title),
             description: text(root, "description", "description")?,
             hints: annotations.map(hints).transpose()?.unwrap_or_default(),
+            name_at: root.get("name").map(Value::span).unwrap_or_default(),
+            meta_at: root.get("_meta").map(Value::span),
+            end_at: root.span().end - 1,
             annotations: annotations.map(Value::span),
             input_schema: input.span(),
             output_schema: output.map(Value::span),
@@ -138,11 +152,18 @@ impl Tool {
             takes_url: takes_url(input),
             visibility: visibility(root),
             nulls: nulls(root),
-            schema_hash: hash::of_schemas(root),
-            definition_hash: hash::of_definition(root),
+            schema_hash,
+            definition_hash,
         })
     }
 
+    /// Whether all places it tells lie in a text of so many bytes; it may come from a damaged file.
+    pub fn lies_within(&self, bytes: usize) -> bool {
+        let places = [Some(&self.name_at), Some(&self.input_schema), self.meta_at.as_ref()];
+        let more = [self.annotations.as_ref(), self.output_schema.as_ref()];
+        let mut all = places.into_iter().chain(more).flatten();
+        self.end_at < bytes && all.all(|place| place.start <= place.end && place.end <= self.end_at)
+    }
     /// Whether its schema names an argument so.
     pub fn takes(&self, argument: &str) -> bool {
         self.parameters.iter().any(|name| **name == *argument)

@@ -36,6 +36,19 @@ impl Hash {
     }
 }
 
+/// How a hash is stored beside what it names: its bytes. What people read is its text.
+pub(crate) mod stored {
+    use super::Hash;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(hash: &Hash, to: S) -> Result<S::Ok, S::Error> {
+        hash.0.serialize(to)
+    }
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
+        Deserialize::deserialize(from).map(Hash)
+    }
+}
+
 impl fmt::Display for Hash {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         // All at once: a catalog prints thousands.
@@ -81,7 +94,7 @@ pub fn definition_hash(definition: &[u8]) -> Result<Hash, TextFault> {
 /// # Errors
 /// Where the text is not unambiguous JSON.
 pub fn schema_hash(definition: &[u8]) -> Result<Hash, TextFault> {
-    Ok(of_schemas(Tree::read(definition)?.root()))
+    Ok(of_tool(Tree::read(definition)?.root()).0)
 }
 
 /// The canonical text that is hashed by [`definition_hash`], for showing and comparing.
@@ -109,12 +122,23 @@ pub(crate) fn of_definition(definition: Value<'_>) -> Hash {
     Hash::of(&out)
 }
 
-pub(crate) fn of_schemas(definition: Value<'_>) -> Hash {
-    let mut out = Vec::new();
-    let members = ["inputSchema", "outputSchema"];
-    let present = members.into_iter().filter_map(|key| Some((key, definition.get(key)?)));
-    canonical::object(present, Numbers::Exact, &mut out);
-    Hash::of(&out)
+/// Of a tool's definition, an object: the hash of its schemas, and of the whole.
+pub(crate) fn of_tool(definition: Value<'_>) -> (Hash, Hash) {
+    let mut whole = Vec::with_capacity(definition.span().len());
+    let mut schemas = vec![b'{'];
+    canonical::write_telling(definition, Numbers::Exact, &mut whole, |key, text| {
+        if let "inputSchema" | "outputSchema" = key {
+            if schemas.len() > 1 {
+                schemas.push(b',');
+            }
+            schemas.push(b'"');
+            schemas.extend_from_slice(key.as_bytes());
+            schemas.extend_from_slice(b"\":");
+            schemas.extend_from_slice(text);
+        }
+    });
+    schemas.push(b'}');
+    (Hash::of(&schemas), Hash::of(&whole))
 }
 
 pub(crate) fn of_arguments(arguments: Value<'_>, leave_out: Option<&str>) -> Hash {

@@ -31,5 +31,11 @@ pub use problem::Problem;
 pub use schema::{Compiled, SchemaFault};
 pub use tree::{MAX_DEPTH, TextFault};
 
+/// Marks how this version reads and scans definitions; what another one read has to be read again.
+pub const READING: u64 = match u64::from_str_radix(env!("CONTRACT_SOURCES"), 16) {
+    Ok(mark) => mark,
+    Err(_) => 0,
+};
+
 #[cfg(test)]
 mod tests;

@@ -51,6 +51,11 @@ impl Problem {
             path => format!("{path}: {}", self.problem),
         }
     }
+    /// What was meant, most likely.
+    pub(crate) fn meaning(mut self, name: &str) -> Problem {
+        self.nearest = Some(Value::from(short(name.to_owned())));
+        self
+    }
     fn expecting(mut self, expected: impl Into<String>) -> Problem {
         self.expected = Some(short(expected.into()));
         self

@@ -34,6 +34,10 @@ pub trait AuditSource: Send + Sync {
     fn page(&self, query: &AuditQuery) -> Result<AuditPage, Problem>;
     /// All rows of one call, oldest first.
     fn trail(&self, call: &str) -> Result<AuditTrail, Problem>;
+    /// Rows of each call of a page that a person has decided or that expired, the latest first; where the next page begins.
+    fn decided(&self, filter: &AuditFilter, before: Option<u64>, limit: u32) -> Result<Decided, Problem>;
+    /// How often a person was asked about this client's calls of this tool (client, server, name): all, and denied.
+    fn asked(&self, of: &[[String; 3]]) -> Result<Vec<(u32, u32)>, Problem>;
     /// Rows after that one, oldest first, at most `limit`.
     fn newer(&self, filter: &AuditFilter, after: u64, limit: u32) -> Result<Vec<AuditRow>, Problem>;
     /// The whole log checked.
@@ -44,6 +48,14 @@ pub trait AuditSource: Send + Sync {
     fn accept(&self, what: &str) -> Result<AuditAccepted, Problem>;
     /// Every row of a filter, oldest first, until `take` says that it wants no more.
     fn export(&self, filter: &AuditFilter, take: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), Problem>;
+}
+
+/// A page of calls that were decided.
+pub struct Decided {
+    /// Their rows.
+    pub calls: Vec<AuditTrail>,
+    /// Before which row the next page begins; None: there is none.
+    pub before: Option<u64>,
 }
 
 /// Does one thing with the log on the blocking pool.

@@ -1,6 +1,7 @@
 //! The hub's views in the words of `operator`.
 
 pub mod gate;
+pub mod past;
 
 use hub::operate::{
     CallView, ClientView, Event as Happening, ReloadView, ServerDetail as DetailView, ServerView, ToolView,

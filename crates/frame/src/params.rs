@@ -19,7 +19,10 @@ impl Params {
     /// Reads a JSON object. Of what is ambiguous only some members may be found.
     pub fn read(text: Bytes) -> Params {
         let mut members = SmallVec::new();
-        let ambiguity = strict::check_members(&text, &mut members).err();
+        let ambiguity = strict::check_members(&text, &mut members).err().or_else(|| {
+            let is_disguised = members.iter().any(|member: &Member| strict::is_disguised(&text[member.key.clone()]));
+            is_disguised.then_some(Ambiguity::OtherCase)
+        });
         Params { text, members, ambiguity }
     }
     /// The object as received.

@@ -16,12 +16,48 @@ pub enum Ambiguity {
     /// One object has the same key twice.
     #[error("the same key stands twice in one object")]
     DuplicateKey,
+    /// A key is a word of the protocol in other letters: readers that take `Name` for `name` would see another request.
+    #[error("a key is a word of the protocol but for the case of its letters")]
+    OtherCase,
     /// A `\u` escape is half of a surrogate pair.
     #[error("a string holds half of a surrogate pair")]
     LoneSurrogate,
     /// Not one complete JSON text in UTF-8, or nested too deep: nobody has checked it.
     #[error("not one complete JSON text")]
     NotJson,
+}
+
+/// What the protocol calls the members of params that decide what is done.
+const WORDS: [&str; 13] = [
+    "_meta",
+    "argument",
+    "arguments",
+    "context",
+    "cursor",
+    "inputResponses",
+    "level",
+    "name",
+    "ref",
+    "requestState",
+    "task",
+    "taskId",
+    "uri",
+];
+
+/// Whether a key with its quotes is one of the protocol's words for readers that do not mind the case of letters, and
+/// none for others. Such readers fold the long s and the Kelvin sign too.
+pub(crate) fn is_disguised(quoted: &[u8]) -> bool {
+    let Some(inner) = quoted.get(1..quoted.len().saturating_sub(1)) else { return false };
+    if inner.is_ascii() && memchr::memchr(b'\\', inner).is_none() {
+        return WORDS.iter().any(|word| inner.eq_ignore_ascii_case(word.as_bytes()) && inner != word.as_bytes());
+    }
+    let key = object::text(quoted).unwrap_or_default();
+    let fold = |letter: char| match letter {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    };
+    WORDS.iter().any(|word| *key != **word && key.chars().map(fold).eq(word.chars().map(fold)))
 }
 
 /// Refuses a JSON text that two readers could understand differently. One pass, no recursion.

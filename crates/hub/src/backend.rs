@@ -1,5 +1,6 @@
 //! One server as the hub sees it: its supervisor, what the config says of it, its shelf in the catalog, its lanes.
 
+use crate::catalog::facts::Known;
 use crate::catalog::read::{self, Effects, Read, ReadText};
 use crate::catalog::{Entry, Shelf, ToolEntry};
 use crate::config::Results;
@@ -26,6 +27,8 @@ use upstream::{Listing, Server, Watcher, task};
 
 /// A listing below this many bytes is read at once; a longer one on the blocking pool.
 const SHORT: usize = 24 * 1024;
+/// A tool whose definition is known counts like one of so many bytes.
+const KNOWN: usize = 64;
 
 /// What the config says of a server beyond how to run it.
 #[derive(Clone, Debug)]
@@ -87,6 +90,10 @@ pub struct Backend {
     instructions: RefCell<Option<ReadText>>,
     /// What it listed last.
     latest: RefCell<Option<Rc<Listing>>>,
+    /// What the tools of that say.
+    known: RefCell<Arc<Known>>,
+    /// What the store remembers it to have listed.
+    stored: RefCell<Option<Rc<Listing>>>,
     /// Listings that are being read.
     shelving: Cell<u32>,
     listed: Cell<bool>,
@@ -111,6 +118,8 @@ impl Backend {
             findings: RefCell::default(),
             instructions: RefCell::default(),
             latest: RefCell::default(),
+            known: RefCell::default(),
+            stored: RefCell::default(),
             shelving: Cell::new(0),
             listed: Cell::new(false),
             news: Notify::new(),
@@ -169,17 +178,29 @@ impl Backend {
         declared.map_or_else(|| "writes".into(), |(name, _)| Rc::clone(name))
     }
 
-    /// Takes over lists; long ones, and those that have to be compared with approved texts, are read on the blocking
-    /// pool first.
+    /// Takes over lists that the store remembered, and what was known of their tools.
+    pub(crate) fn recall(self: &Rc<Self>, listing: &Rc<Listing>, known: Option<Known>) {
+        if let Some(known) = known {
+            *self.known.borrow_mut() = Arc::new(known);
+            *self.stored.borrow_mut() = Some(Rc::clone(listing));
+        }
+        self.shelve(Rc::clone(listing));
+    }
+
+    /// Takes over lists; those with much that is not known yet, and those that have to be compared with approved texts,
+    /// are read on the blocking pool first.
     pub fn shelve(self: &Rc<Self>, listing: Rc<Listing>) {
         *self.latest.borrow_mut() = Some(Rc::clone(&listing));
         let core = self.core.upgrade();
         let pins = core.as_ref().map(|core| core.gate.pins.of(&self.key, &self.rules.launch_hash)).unwrap_or_default();
-        let bytes: usize = listing.tools.iter().chain(&listing.prompts).map(Bytes::len).sum();
+        let known = Arc::clone(&self.known.borrow());
+        let unread = |(place, text)| if known.of(place, text).is_some() { KNOWN } else { text.len() };
+        let tools: usize = listing.tools.iter().enumerate().map(unread).sum();
+        let bytes = tools + listing.prompts.iter().map(Bytes::len).sum::<usize>();
         if bytes <= SHORT {
-            let read = read::read(&self.slug, &listing, &self.rules.effects, &pins.without_texts());
+            let read = read::read(&self.slug, &listing, &self.rules.effects, &pins.without_texts(), &known);
             if !read.needs_texts {
-                return self.put_up(read);
+                return self.put_up(&listing, read);
             }
         }
         let (slug, effects, copy) = (self.slug.clone(), self.rules.effects.clone(), Listing::clone(&listing));
@@ -187,12 +208,12 @@ impl Backend {
         let me = Rc::downgrade(self);
         self.shelving.set(self.shelving.get() + 1);
         task::spawn("shelve a listing", async move {
-            let reading = tokio::task::spawn_blocking(move || read::read(&slug, &copy, &effects, &pins));
+            let reading = tokio::task::spawn_blocking(move || read::read(&slug, &copy, &effects, &pins, &known));
             let (Ok(read), Some(me)) = (reading.await, me.upgrade()) else { return };
             me.shelving.set(me.shelving.get() - 1);
             // A later listing may have come meanwhile.
             if me.latest.borrow().as_ref().is_some_and(|latest| Rc::ptr_eq(latest, &listing)) {
-                me.put_up(read);
+                me.put_up(&listing, read);
             }
         });
     }
@@ -205,7 +226,8 @@ impl Backend {
         }
     }
 
-    fn put_up(self: &Rc<Self>, read: Read) {
+    fn put_up(self: &Rc<Self>, listing: &Rc<Listing>, read: Read) {
+        self.keep(listing, read.known);
         let entries =
             |list: Vec<_>| list.into_iter().map(|read| Rc::new(Entry { backend: Rc::clone(self), read })).collect();
         let shelf = Shelf {
@@ -223,6 +245,16 @@ impl Backend {
             core.catalog_changed();
         }
         self.news.notify_waiters();
+    }
+
+    /// Remembers what was read, here and, where the store has something else, there.
+    fn keep(&self, listing: &Rc<Listing>, known: Arc<Known>) {
+        let is_stored = self.stored.borrow().as_ref().is_some_and(|stored| stored == listing);
+        if let (false, Some(core)) = (is_stored, self.core.upgrade()) {
+            core.remember(self, listing, &known);
+            *self.stored.borrow_mut() = Some(Rc::clone(listing));
+        }
+        *self.known.borrow_mut() = known;
     }
 
     /// Whether its definitions are being read or judged anew, so that what is known of them may be out of date.
@@ -291,9 +323,6 @@ impl Watcher for Watch {
     }
     fn listed(&self, listing: Rc<Listing>) {
         if let Some(backend) = self.0.upgrade() {
-            if let Some(core) = backend.core.upgrade() {
-                core.remember(&backend, &listing);
-            }
             backend.shelve(listing);
         }
     }

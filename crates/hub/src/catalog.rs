@@ -1,12 +1,15 @@
 //! What clients see: per view the entries, an index over them, and lists as ready bytes. Immutable; a change makes
 //! a new one. `tools/list` never asks a server.
 
+pub mod facts;
 mod pages;
 pub mod read;
+pub(crate) mod remembered;
 #[cfg(test)]
 mod shuffled_tests;
 mod uri;
 
+use pages::Laying;
 pub use pages::{BadCursor, Pages};
 pub(crate) use uri::origin;
 
@@ -14,7 +17,7 @@ use crate::agent::View;
 use crate::backend::Backend;
 use crate::gate::pins::Review;
 use crate::record::Audit;
-use bytes::Bytes;
+use bytes::BufMut;
 use contract::outcome::Output;
 use contract::schema::Compiled;
 use frame::Era;
@@ -259,7 +262,7 @@ impl Catalog {
         if !own_names {
             catalog.unprefixed.reserve(count);
         }
-        let mut lists: [Vec<Bytes>; 4] = Default::default();
+        let mut lists = ["tools", "prompts", "resources", "resourceTemplates"].map(Laying::of);
         let [tools, prompts, resources, templates] = &mut lists;
         let shown = |name: &str| only.is_none_or(|globs| globs.is_match(name));
         for shelf in shelves {
@@ -269,7 +272,7 @@ impl Catalog {
             let clean = |entry: &&Rc<Entry>| !entry.read.review.is_withheld();
             for prompt in shelf.prompts.iter().filter(clean).filter(|prompt| shown(&prompt.read.exposed)) {
                 let name = if own_names { &prompt.read.own } else { &prompt.read.exposed };
-                prompts.push(catalog.text(&prompt.read));
+                prompts.put(|out| out.put_slice(catalog.text(&prompt.read)));
                 catalog.prompts.insert(name.as_str().into(), Rc::clone(prompt));
             }
             for resource in shelf.resources.iter().filter(clean) {
@@ -279,28 +282,24 @@ impl Catalog {
                     catalog.collisions.push(format!("resource `{uri}` of `{second}` is hidden by that of `{first}`"));
                     continue;
                 }
-                resources.push(catalog.text(&resource.read));
+                resources.put(|out| out.put_slice(catalog.text(&resource.read)));
                 catalog.resources.insert(uri, Rc::clone(resource));
             }
             for template in shelf.templates.iter().filter(clean) {
-                templates.push(catalog.text(&template.read));
+                templates.put(|out| out.put_slice(catalog.text(&template.read)));
                 catalog.templates.push(Rc::clone(template));
             }
         }
-        catalog.pages = [
-            Pages::build("tools", tools),
-            Pages::build("prompts", prompts),
-            Pages::build("resources", resources),
-            Pages::build("resourceTemplates", templates),
-        ];
+        catalog.pages = lists.map(Laying::end);
         catalog
     }
 
-    fn add_tool(&mut self, tool: &Rc<ToolEntry>, list: &mut Vec<Bytes>) {
+    fn add_tool(&mut self, tool: &Rc<ToolEntry>, list: &mut Laying) {
         let [exposed, own] = tool.names.clone();
         // What is withheld is called by nobody who has not seen it before, and is told then why it is.
         if !tool.is_withheld() {
-            list.push(if self.own_names { tool.read.in_own.clone() } else { tool.read.in_all.clone() });
+            let name = (!self.own_names).then_some(&*tool.read.exposed);
+            list.put(|out| tool.read.put(name, out));
         }
         if self.own_names {
             self.tools.insert(own, Rc::clone(tool));
@@ -310,8 +309,8 @@ impl Catalog {
         self.unprefixed.entry(own).and_modify(|one| *one = None).or_insert_with(|| Some(Rc::clone(tool)));
     }
 
-    fn text(&self, read: &ReadEntry) -> Bytes {
-        if self.own_names { read.in_own.clone() } else { read.in_all.clone() }
+    fn text<'e>(&self, read: &'e ReadEntry) -> &'e [u8] {
+        if self.own_names { &read.in_own } else { &read.in_all }
     }
 
     /// The tool of that name; also by the server's own name where exactly one server has it.

@@ -2,6 +2,7 @@
 
 use crate::agent::{AgentHandle, Description, Notice, SeatCore, View};
 use crate::backend::Backend;
+use crate::catalog::facts::Known;
 use crate::catalog::{Catalog, ListKind};
 use crate::gate::Gate;
 use crate::operate::Event;
@@ -184,8 +185,8 @@ impl Core {
         let _ = self.events.send(Event::Server(views::server(backend)));
     }
 
-    pub(crate) fn remember(&self, backend: &Rc<Backend>, listing: &Listing) {
-        self.ledger.remember(backend, listing);
+    pub(crate) fn remember(&self, backend: &Backend, listing: &Listing, known: &Known) {
+        self.ledger.remember(backend, listing, known);
     }
 
     pub(crate) fn logged(&self, backend: &Backend, level: Level, params: &Bytes) {

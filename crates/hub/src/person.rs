@@ -80,10 +80,6 @@ pub struct WaitingCall {
     pub most: Scope,
     /// Why it waits once more although it was approved.
     pub again: Option<String>,
-    /// How often this client's calls of this tool were asked about before, since the hub began.
-    pub asked_before: u32,
-    /// How often that ended in a no.
-    pub denied_before: u32,
     /// How the tool's definition stands against what was approved.
     pub definition: EntryState,
     /// Description of the tool.

@@ -5,7 +5,6 @@ mod audit;
 mod jobs;
 
 pub use audit::Audit;
-pub(crate) use jobs::recall;
 
 use crate::agent::SeatCore;
 use crate::backend::Backend;

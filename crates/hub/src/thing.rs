@@ -214,14 +214,16 @@ impl Thing {
         }
     }
 
-    /// Begins the record of one request for it.
-    pub(crate) fn record(&self, seat: &SeatCore, received: Instant) -> Record {
-        let audit = &seat.core.ledger;
-        let item = match self {
+    /// Its name in the audit.
+    pub(crate) fn subject(&self, audit: &Audit) -> Subject {
+        match self {
             Thing::Tool(tool) => tool.subject(audit),
             Thing::Other(other) => audit.subject(&other.shown),
-        };
-        let about = About { item: Some(item), method: self.method(), effect: self.effect() };
+        }
+    }
+    /// Begins the record of one request for it.
+    pub(crate) fn record(&self, seat: &SeatCore, received: Instant) -> Record {
+        let about = About { item: Some(self.subject(&seat.core.ledger)), method: self.method(), effect: self.effect() };
         Record::begin(seat, self.backend(), about, received)
     }
     /// What rows say of why it was let through.

@@ -103,6 +103,18 @@ pub struct Note {
     pub definition: String,
     /// More, as a JSON object, or empty.
     pub detail: String,
+    /// Arguments that the row is about: only their shape is written.
+    pub arguments: Unshown,
+}
+
+/// Values that are on their way to their shape: nothing prints them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Unshown(pub Option<Bytes>);
+
+impl std::fmt::Debug for Unshown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.0.as_ref().map_or(0, Bytes::len))
+    }
 }
 
 impl Note {
@@ -120,6 +132,7 @@ impl Note {
             item: String::new(),
             definition: String::new(),
             detail: String::new(),
+            arguments: Unshown::default(),
         }
     }
 }

@@ -16,6 +16,26 @@ pub struct Counts {
     pub outcomes: Vec<(String, u64)>,
 }
 
+/// One client's calls of one tool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pair {
+    /// Who asks.
+    pub client: String,
+    /// Key of the server.
+    pub server: String,
+    /// The tool's name in the aggregate.
+    pub item: String,
+}
+
+/// How often a person was asked about such calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Decided and expired ones.
+    pub times: u64,
+    /// Those of them that were no approval.
+    pub denied: u64,
+}
+
 /// Rows that close a call; a decision does when it is no.
 const CLOSING: [Kind; 6] = [Kind::Read, Kind::End, Kind::Refused, Kind::Replayed, Kind::Expired, Kind::Decision];
 
@@ -37,6 +57,37 @@ impl Reader {
         let mut outcomes: Vec<(String, u64)> = outcomes.into_iter().map(|(code, rows)| (word(code), rows)).collect();
         outcomes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         Ok(Counts { calls: outcomes.iter().map(|(_, rows)| rows).sum(), outcomes })
+    }
+}
+
+impl Reader {
+    /// How often a person was asked about each of these; one pass over what is told of the blocks for all of them.
+    pub fn asked(&self, of: &[Pair]) -> Result<Vec<Asked>, ReadFault> {
+        let mut asked = vec![Asked::default(); of.len()];
+        let mut places: FxHashMap<i64, (usize, bool)> = FxHashMap::default();
+        let id = "(SELECT id FROM names WHERE text = ?)";
+        let mut select = self.conn.prepare_cached(&format!(
+            "SELECT id, outcome FROM facets WHERE kind IN ({}, {}) AND client = {id} AND server = {id} AND item = {id}",
+            Kind::Decision.code(),
+            Kind::Expired.code()
+        ))?;
+        for (place, pair) in of.iter().enumerate() {
+            let mut rows = select.query([&pair.client, &pair.server, &pair.item])?;
+            while let Some(row) = rows.next()? {
+                let is_denied = row.get::<_, i64>(1)? != Outcome::Approved.code() as i64;
+                places.insert(row.get(0)?, (place, is_denied));
+            }
+        }
+        if places.is_empty() {
+            return Ok(asked);
+        }
+        let plan = Plan::over(&self.conn, places.keys().copied().collect())?;
+        for (facet, rows) in plan.counts(&self.conn)? {
+            let Some(&(place, is_denied)) = places.get(&facet) else { continue };
+            asked[place].times += rows;
+            asked[place].denied += if is_denied { rows } else { 0 };
+        }
+        Ok(asked)
     }
 }
 

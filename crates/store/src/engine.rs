@@ -8,6 +8,7 @@ use crate::committer::{AuditState, Cause, Job, Listener, Message, Settled, Share
 use crate::flight::Slots;
 use crate::ledger::BATCH_ROWS;
 use crate::line::Line;
+use crate::open::BUSY;
 use crate::results::Results;
 use crate::seal::Seal;
 use crate::work::Work;
@@ -44,10 +45,25 @@ impl Sync {
     }
 }
 
+/// So many transactions in the write-ahead log are moved into the database when nothing comes for a while: the next
+/// start reads through what a killed hub left there.
+const LONG_LOG: u32 = 16;
+/// How long that while is.
+const REST: Duration = Duration::from_millis(200);
+
 /// How long the committer may sleep; None: until something comes, which is the rule.
-fn limit(has_unwritten: bool, anchors: Option<&Anchors>, last_row: u64, now: Instant) -> Option<Duration> {
+fn limit(
+    has_unwritten: bool,
+    transactions: u32,
+    anchors: Option<&Anchors>,
+    last_row: u64,
+    now: Instant,
+) -> Option<Duration> {
     if has_unwritten {
         return Some(RETRY);
+    }
+    if transactions >= LONG_LOG {
+        return Some(REST);
     }
     let anchors = anchors.filter(|anchors| anchors.row < last_row)?;
     Some(anchors.every.saturating_sub(now.duration_since(anchors.at)))
@@ -74,6 +90,8 @@ pub(crate) struct Engine {
     pub chores: Chores,
     pub results: Results,
     sync: Sync,
+    /// Transactions since the write-ahead log was emptied.
+    transactions: u32,
     backlog: VecDeque<Work>,
     lost_rows: u64,
     lost_jobs: u64,
@@ -94,6 +112,8 @@ impl Engine {
             anchors,
             results: Results::default(),
             sync: Sync::Full,
+            // What beginning the run has written, and what the last run left.
+            transactions: LONG_LOG,
             backlog: VecDeque::new(),
             lost_rows: 0,
             lost_jobs: 0,
@@ -132,9 +152,28 @@ impl Engine {
                 Err(TryRecvError::Empty) => self.chore(),
             }
         }
-        match limit(has_unwritten, self.anchors.as_ref(), self.parts.writer.tip.seq, Instant::now()) {
-            Some(limit) => self.parts.queue.recv_timeout(limit),
+        let tip = self.parts.writer.tip.seq;
+        match limit(has_unwritten, self.transactions, self.anchors.as_ref(), tip, Instant::now()) {
+            Some(limit) => {
+                let came = self.parts.queue.recv_timeout(limit);
+                if let (Err(RecvTimeoutError::Timeout), false, LONG_LOG..) = (&came, has_unwritten, self.transactions) {
+                    self.empty_log();
+                }
+                came
+            }
             None => self.parts.queue.recv().map_err(RecvTimeoutError::from),
+        }
+    }
+
+    /// Moves the write-ahead log into the database, if nobody reads there just now.
+    fn empty_log(&mut self) {
+        self.transactions = 0;
+        let conn = &self.parts.conn;
+        let emptied = conn
+            .busy_timeout(Duration::ZERO)
+            .and_then(|()| conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0)));
+        if let Err(error) = emptied.and_then(|busy| conn.busy_timeout(BUSY).map(|()| busy)) {
+            tracing::warn!(%error, "the write-ahead log could not be emptied");
         }
     }
 
@@ -224,6 +263,7 @@ impl Engine {
             sync.apply(&self.parts.conn)?;
             self.sync = sync;
         }
+        self.transactions = self.transactions.saturating_add(1);
         self.parts.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
     }
 
@@ -389,14 +429,15 @@ mod tests {
     fn it_sleeps_without_a_timer_unless_something_is_left_to_do() {
         let now = Instant::now();
         let anchors = |row, ago| Anchors { at: now - Duration::from_secs(ago), row, every: ANCHOR_EVERY };
-        let check = |unwritten, anchors: Option<Anchors>, expect: Option<u64>| {
-            let got = limit(unwritten, anchors.as_ref(), 7, now);
-            assert_eq!(got, expect.map(Duration::from_secs));
+        let check = |unwritten, transactions, anchors: Option<Anchors>, expect: Option<u64>| {
+            let got = limit(unwritten, transactions, anchors.as_ref(), 7, now);
+            assert_eq!(got, expect.map(Duration::from_millis));
         };
-        check(false, None, None);
-        check(false, Some(anchors(7, 60)), None);
-        check(false, Some(anchors(6, 3)), Some(7));
-        check(false, Some(anchors(6, 60)), Some(0));
-        check(true, Some(anchors(7, 3)), Some(1));
+        check(false, 0, None, None);
+        check(false, LONG_LOG - 1, Some(anchors(7, 60)), None);
+        check(false, 0, Some(anchors(6, 3)), Some(7_000));
+        check(false, 0, Some(anchors(6, 60)), Some(0));
+        check(false, LONG_LOG, Some(anchors(6, 3)), Some(200));
+        check(true, LONG_LOG, Some(anchors(7, 3)), Some(1_000));
     }
 }

@@ -70,7 +70,11 @@ impl Engine {
                 None
             }
         };
-        note.map_or(Ok(()), |note| writer.line(conn, note_line(note)))
+        let Some(note) = note else { return Ok(()) };
+        let arguments = note.arguments.0.as_deref().unwrap_or_default();
+        let shape = writer.shape(&note.item, &note.definition, arguments);
+        let line = Line { args_bytes: arguments.len() as u64, shape: &shape, ..note_line(note) };
+        writer.line(conn, line)
     }
 }
 

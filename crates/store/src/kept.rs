@@ -3,7 +3,6 @@
 use crate::anchor::Anchor;
 use crate::seal::Seal;
 use crate::{CallRecord, Pin, calls, pin};
-use contract::Hash;
 use policy::Grant;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -32,8 +31,8 @@ pub struct Snapshot {
     pub resources: Option<String>,
     /// Resource templates.
     pub templates: Option<String>,
-    /// Of each tool, in the order of the list: hash of its definition, hash of its schemas. None: not known.
-    pub hashes: Option<Vec<(Hash, Hash)>>,
+    /// What was read of the tools, in a form that only its reader knows.
+    pub facts: Option<Vec<u8>>,
 }
 
 /// Which revision a server was found to speak, known even before it ever gave a list.
@@ -97,7 +96,7 @@ impl Kept {
                         prompts: row.get(8)?,
                         resources: row.get(9)?,
                         templates: row.get(10)?,
-                        hashes: row.get::<_, Option<Vec<u8>>>(11)?.and_then(|bytes| unpack(&bytes)),
+                        facts: row.get(11)?,
                     })
                 },
             )?,
@@ -134,7 +133,7 @@ pub(crate) fn save_snapshot(conn: &Connection, it: &Snapshot) -> Sql<()> {
         it.prompts,
         it.resources,
         it.templates,
-        it.hashes.as_deref().map(pack)
+        it.facts
     ])?;
     forget_old_launches(conn, "catalogs", &it.server)
 }
@@ -164,25 +163,6 @@ pub(crate) fn save_setting(conn: &Connection, key: &str, value: Option<&str>) ->
         None => conn.execute("DELETE FROM settings WHERE key = ?", [key]),
     }
     .map(drop)
-}
-
-/// First byte of packed hashes: which canonical form they are over. Others are not understood, so hashed anew.
-const HASHES: u8 = 1;
-
-fn pack(hashes: &[(Hash, Hash)]) -> Vec<u8> {
-    let mut out = vec![HASHES];
-    for (definition, schema) in hashes {
-        out.extend_from_slice(definition.as_bytes());
-        out.extend_from_slice(schema.as_bytes());
-    }
-    out
-}
-
-fn unpack(bytes: &[u8]) -> Option<Vec<(Hash, Hash)>> {
-    let (&HASHES, rest) = bytes.split_first()? else { return None };
-    let (pairs, []) = rest.as_chunks::<64>() else { return None };
-    let half = |pair: &[u8]| pair.try_into().ok().map(Hash::from_bytes);
-    pairs.iter().map(|pair| Some((half(&pair[..32])?, half(&pair[32..])?))).collect()
 }
 
 /// The last row that was removed because it was old, and its link; None: none ever was.

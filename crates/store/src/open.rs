@@ -56,6 +56,8 @@ impl Options {
     }
 }
 
+/// How long a lock of the database is waited for.
+pub(crate) const BUSY: Duration = Duration::from_secs(2);
 /// Queue of the committer in messages; a message is up to 256 rows.
 const QUEUE: usize = 32;
 
@@ -177,10 +179,12 @@ impl Store {
             schema::migrate(known, &path)?;
             let (now, marks) = ((options.clock)(), Marks::read(run)?);
             let mut read = || {
-                kept = Kept::read(known, seal.as_ref())?;
-                left = Left::judge(known, marks.as_ref(), boot, now)?;
+                // In one transaction: one state, and one lock of the file.
+                let known = known.unchecked_transaction()?;
+                kept = Kept::read(&known, seal.as_ref())?;
+                left = Left::judge(&known, marks.as_ref(), boot, now)?;
                 left.bring(&mut kept, now);
-                number = settle::next_run(known)?;
+                number = settle::next_run(&known)?;
                 Ok(())
             };
             read().map_err(StoreFault::sql(&path, "reading what is remembered"))?;
@@ -249,7 +253,7 @@ fn connect(path: &Path, durability: Durability) -> Result<Connection, StoreFault
     let failed = |doing| StoreFault::sql(path, doing);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let conn = Connection::open_with_flags(path, flags).map_err(failed("opening"))?;
-    conn.busy_timeout(Duration::from_secs(2)).map_err(failed("opening"))?;
+    conn.busy_timeout(BUSY).map_err(failed("opening"))?;
     schema::check(&conn, path)?;
     conn.set_prepared_statement_cache_capacity(32);
     // checkpoint_fullfsync only means something on macOS, where fsync alone leaves data in the drive.
@@ -273,7 +277,7 @@ pub(crate) fn database(dir: &Path) -> PathBuf {
 pub(crate) fn read_only(dir: &Path) -> Result<Connection, ReadFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(database(dir), flags)?;
-    conn.busy_timeout(Duration::from_secs(2))?;
+    conn.busy_timeout(BUSY)?;
     conn.execute_batch("PRAGMA query_only=1; PRAGMA cache_size=-512; PRAGMA trusted_schema=0;")?;
     Ok(conn)
 }

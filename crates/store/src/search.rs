@@ -92,6 +92,11 @@ impl Plan {
         })
     }
 
+    /// All rows of these facets.
+    pub(crate) fn over(conn: &Connection, facets: FxHashSet<i64>) -> rusqlite::Result<Plan> {
+        Ok(Plan { facets: Some(facets), skips: true, ..Plan::of(conn, &Filter::default(), Order::Oldest)? })
+    }
+
     /// Takes the rows that come next: all that are left, or those of one block.
     fn part(&mut self, conn: &Connection) -> rusqlite::Result<Option<Part>> {
         if self.left.is_empty() {

@@ -161,6 +161,17 @@ impl Writer {
         Ok(())
     }
 
+    /// The shape of arguments of a tool that is registered; names that it does not know are hashed.
+    pub(crate) fn shape(&self, item: &str, definition: &str, arguments: &[u8]) -> Vec<u8> {
+        let mut shape = Vec::new();
+        if !arguments.is_empty() {
+            let is_it = |slot: &&Slot| *slot.it.text == *item && *slot.it.definition == *definition;
+            let known = self.registered.values().find(is_it).map_or(&[][..], |slot| &slot.it.fields);
+            args::shape(arguments, known, &self.keys, &mut shape);
+        }
+        shape
+    }
+
     /// Writes one row that comes as text.
     pub(crate) fn line(&mut self, conn: &Connection, line: Line<'_>) -> rusqlite::Result<()> {
         let facet = Facet {

@@ -6,8 +6,17 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 /// `callgate approval …`
 #[derive(Debug, Subcommand)]
 pub enum Approval {
-    /// List the calls that wait
+    /// List the calls that wait, or that were decided
     List {
+        /// Those that were decided or expired, the latest first
+        #[arg(long)]
+        decided: bool,
+        /// With --decided: only those before this row of the log
+        #[arg(long, value_name = "ROW", requires = "decided")]
+        before: Option<u64>,
+        /// With --decided: how many at most
+        #[arg(long, value_name = "N", default_value_t = 50, requires = "decided")]
+        limit: u32,
         /// Only those of this server
         #[arg(long, value_name = "SERVER")]
         server: Option<String>,
@@ -15,7 +24,7 @@ pub enum Approval {
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
     },
-    /// Show one call with everything that a decision is about
+    /// Show one call with everything that a decision is about, or what became of it
     Show {
         /// Its id
         id: String,

@@ -9,16 +9,20 @@ use crate::show::approvals as show;
 use operator::client::blocking::Client;
 use operator::op;
 use operator::words::{
-    ApprovalFilter, ApprovalId, Approve as Words, Decided, DecisionKind, Deny as DenyWords, Nothing, PinChange, Resume,
-    Scope, Winner,
+    ApprovalFilter, ApprovalId, ApprovalPart, Approve as Words, Decided, DecisionKind, Deny as DenyWords, Nothing,
+    PinChange, Resume, Scope, Winner,
 };
 
 /// Does one of them; `watch` has its own place.
 pub fn approval(command: Approval, hub: &Client, out: &Out) -> Result<Exit, Fault> {
     match command {
-        Approval::List { server, client } => {
-            let list = hub.call::<op::ApprovalList>(&ApprovalFilter { server, client })?;
-            out.document(&list, |screen| show::list(&list, screen))
+        Approval::List { decided, before, limit, server, client } => {
+            let part = if decided { ApprovalPart::Decided } else { ApprovalPart::Queue };
+            let list = hub.call::<op::ApprovalList>(&ApprovalFilter { server, client, part, before, limit })?;
+            out.document(&list, |screen| match part {
+                ApprovalPart::Queue => show::list(&list, screen),
+                ApprovalPart::Decided => show::past(&list, screen),
+            })
         }
         Approval::Show { id } => {
             let detail = hub.call::<op::ApprovalShow>(&ApprovalId { id })?;

@@ -1,13 +1,13 @@
 //! The log as the person's door shows it: opened for reading each time, so that nothing is held between two looks.
 
 use contract::CallId;
-use control::{AuditSource, Deed};
+use control::{AuditSource, Decided, Deed};
 use operator::words::{AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTrail};
 use operator::{Name, Problem, code};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::{AuditRecord, CallNumber, Committer, Done, Filter, Job, Kind, Note, Outcome, ReadFault, Reader};
+use store::{AuditRecord, CallNumber, Committer, Done, Filter, Job, Kind, Note, Outcome, Pair, ReadFault, Reader};
 
 /// Where the log lies, and who writes it.
 pub(super) struct Log {
@@ -42,6 +42,40 @@ impl AuditSource for Log {
             return Err(Problem::new(code::UNKNOWN_CALL, message).next("callgate audit list"));
         }
         Ok(AuditTrail { call: call.to_owned(), rows: rows.into_iter().map(row).collect() })
+    }
+
+    fn decided(&self, wanted: &AuditFilter, before: Option<u64>, limit: u32) -> Result<Decided, Problem> {
+        let decisions = vec![Kind::Decision, Kind::Expired];
+        let filter = Filter { before, kinds: decisions, ..filter(wanted)? };
+        let reader = self.reader()?;
+        let read = || -> Result<Decided, ReadFault> {
+            let page = reader.page(&filter, limit)?;
+            let before = page.last().map(|row| row.seq).filter(|_| page.len() >= limit as usize);
+            let mut calls = Vec::new();
+            for last in page {
+                let Some(number) = CallNumber::parse(&last.call) else { continue };
+                let rows: Vec<AuditRow> = reader.call(number)?.into_iter().map(row).collect();
+                let is_verdict = |row: &&AuditRow| row.kind == "decision" || row.kind == "expired";
+                // One that was approved and expired later stands where it expired.
+                if rows.iter().rev().find(is_verdict).is_some_and(|verdict| verdict.seq == last.seq) {
+                    calls.push(AuditTrail { call: CallId::new(number.0).to_string(), rows });
+                }
+            }
+            Ok(Decided { calls, before })
+        };
+        read().map_err(|fault| unreadable(&fault))
+    }
+
+    fn asked(&self, of: &[[String; 3]]) -> Result<Vec<(u32, u32)>, Problem> {
+        let pair = |[client, server, item]: &[String; 3]| Pair {
+            client: client.clone(),
+            server: server.clone(),
+            item: item.clone(),
+        };
+        let pairs: Vec<Pair> = of.iter().map(pair).collect();
+        let asked = self.reader()?.asked(&pairs).map_err(|fault| unreadable(&fault))?;
+        let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        Ok(asked.into_iter().map(|it| (number(it.times), number(it.denied))).collect())
     }
 
     fn newer(&self, wanted: &AuditFilter, after: u64, limit: u32) -> Result<Vec<AuditRow>, Problem> {

@@ -57,6 +57,38 @@ pub fn list(list: &ApprovalList, screen: &Screen) -> String {
     out
 }
 
+/// What was decided, the latest first.
+pub fn past(list: &ApprovalList, screen: &Screen) -> String {
+    if list.approvals.is_empty() {
+        return "Nothing was decided under this filter.\n".into();
+    }
+    let mut table = Table::new(&[
+        Column::word("ID"),
+        Column::word("DECIDED"),
+        Column::text("CLIENT"),
+        Column::text("TOOL"),
+        Column::word("EFFECT"),
+        Column::word("STATE"),
+    ]);
+    for approval in &list.approvals {
+        let (ink_of_state, word) = state(approval.state);
+        table.row([
+            approval.id.as_str().into(),
+            Cell::new(Ink::Faint, &when::clock(approval.expires_ms, screen)),
+            Cell::new(Ink::Plain, &client(approval)),
+            Cell::new(Ink::Bold, &approval.name),
+            Cell::new(ink(approval.effect), approval.effect.as_str()),
+            Cell::new(ink_of_state, &word),
+        ]);
+    }
+    let mut out = table.draw(screen, 0);
+    if let Some(before) = list.before {
+        let more = format!("more:  callgate approval list --decided --before {before}");
+        out.push_str(&format!("\n{}\n", screen.paint(Ink::Faint, &more)));
+    }
+    out
+}
+
 /// The time that is left to decide, or how it stands otherwise.
 pub fn standing(approval: &Approval, now_ms: u64) -> String {
     match approval.state {
@@ -155,7 +187,8 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
         screen.paint(Ink::Bold, &escape(&name(it))),
         screen.paint(state_ink, &word)
     );
-    if it.state == ApprovalState::Waiting || it.state == ApprovalState::Approved {
+    let is_past = detail.decision.is_some();
+    if !is_past && matches!(it.state, ApprovalState::Waiting | ApprovalState::Approved) {
         let left = if it.expires_ms > screen.now_ms {
             format!("expires in {}", left(it, screen.now_ms))
         } else {
@@ -174,7 +207,8 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
     if let Some(again) = &it.again {
         fields.prose("again", again);
     }
-    fields.put("asked", &format!("{} ago; {}", when::lasting(it.asked_ms, screen.now_ms), waiters(it)));
+    let waits = if is_past { String::new() } else { format!("; {}", waiters(it)) };
+    fields.put("asked", &format!("{} ago{waits}", when::lasting(it.asked_ms, screen.now_ms)));
     if let Some(badge) = badge(it.definition) {
         fields.put("definition", badge);
     }
@@ -190,6 +224,14 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
     if let Some(decision) = &detail.decision {
         fields.prose("decision", &decided(decision, screen));
     }
+    if let Some(outcome) = &detail.outcome {
+        let at = detail.ended_ms.map(|at| format!(" at {}", when::clock(at, screen))).unwrap_or_default();
+        fields.put("ended", &format!("{outcome}{at}"));
+    }
+    if is_past {
+        out.push_str(&shapes(detail, screen));
+        return out;
+    }
     let edited = if it.edited { ", changed by a person" } else { "" };
     let title = format!("Arguments ({}{edited})", many(usize::try_from(it.arguments_bytes).unwrap_or(0), "byte"));
     out.push_str(&format!("\n{}\n", screen.paint(Ink::Bold, &title)));
@@ -203,6 +245,20 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
         let digest = escape(&it.digest);
         out.push_str(&format!("\n  callgate approval approve {id} --digest {digest}\n"));
         out.push_str(&format!("  callgate approval deny {id} --reason TEXT\n"));
+    }
+    out
+}
+
+/// What is kept of the arguments of a call that does not wait any more.
+fn shapes(detail: &ApprovalDetail, screen: &Screen) -> String {
+    let bytes = many(usize::try_from(detail.approval.arguments_bytes).unwrap_or(0), "byte");
+    let title = format!("Arguments ({bytes}; names, types, sizes, keyed hashes: values are not kept)");
+    let mut out = format!("\n{}\n", screen.paint(Ink::Bold, &title));
+    for field in &detail.fields {
+        out.push_str(&format!("  {}\n", screen.line(2, field)));
+    }
+    if detail.fields.is_empty() {
+        out.push_str(&format!("  {}\n", screen.paint(Ink::Faint, "none")));
     }
     out
 }

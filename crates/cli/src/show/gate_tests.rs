@@ -298,8 +298,12 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         description: text(),
         schema: text(),
         changes: vec![HOSTILE.into()],
-        decision: Some(who.clone()),
+        fields: vec![HOSTILE.into()],
+        outcome: text(),
+        ended_ms: None,
+        decision: None,
     };
+    let past = ApprovalDetail { decision: Some(who.clone()), ..shown.clone() };
     let mut entry = review().servers[0].entries[0].clone();
     entry.name = HOSTILE.into();
     entry.exposed = text();
@@ -356,6 +360,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
     for screen in [PIPE, TERMINAL] {
         check_clean(&approvals::list(&ApprovalList { approvals: vec![item.clone()], ..Default::default() }, &screen));
         check_clean(&approvals::detail(&shown, &screen));
+        check_clean(&approvals::detail(&past, &screen));
         for winner in [Winner::You, Winner::Another] {
             check_clean(&approvals::outcome(
                 &Decided { winner, decision: who.clone(), follows: Follows::Runs },

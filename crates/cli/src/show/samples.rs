@@ -60,8 +60,11 @@ pub fn detail(approval: Approval, arguments: &str) -> ApprovalDetail {
         original: None,
         description: Some("Places an order.\nReturns its number.".into()),
         schema: None,
+        fields: vec![],
         changes: vec![],
         decision: None,
+        outcome: None,
+        ended_ms: None,
     }
 }
 

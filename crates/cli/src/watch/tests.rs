@@ -41,7 +41,7 @@ impl Rig {
             match effect {
                 Effect::Queue => {
                     let approvals = self.items.iter().map(|it| it.approval.clone()).collect();
-                    let list = ApprovalList { approvals, pin_set: self.pin_set, paused_since_ms: None };
+                    let list = ApprovalList { approvals, pin_set: self.pin_set, paused_since_ms: None, before: None };
                     self.hub(Said::Queue(Ok(list)));
                 }
                 Effect::Detail(id) => {

@@ -1,6 +1,7 @@
 //! A tool's input schema, compiled once so that arguments can be checked against it. Bounded before it is compiled,
 //! never loads a reference from anywhere, and says which patterns it does not check.
 
+mod declared;
 mod patterns;
 mod shape;
 
@@ -8,6 +9,7 @@ use crate::fuel::Prices;
 use crate::instance::Received;
 use crate::tree::{Kind, TextFault, Tree};
 use crate::visible;
+use declared::Declared;
 use jsonschema::{Draft, PatternOptions, Retrieve, ValidationOptions, Validator};
 use serde_json::Value;
 use shape::Shape;
@@ -57,6 +59,8 @@ pub struct Compiled {
     source: Box<str>,
     skipped: Box<[String]>,
     pub(crate) prices: Prices,
+    /// The names that it declares.
+    pub(crate) declared: Declared,
     /// Longest chain of subschemas at one value: what one level of arguments takes of the stack.
     pub(crate) chain: usize,
 }
@@ -93,6 +97,7 @@ impl Compiled {
         let built = options(patterns::MAX_SIZE).with_draft(draft).build(sorted.rest.as_ref().unwrap_or(&schema));
         Ok(Compiled {
             validator: built.map_err(|fault| invalid(format!("{fault} at {}", fault.instance_path())))?,
+            declared: Declared::of(&schema),
             source: tree.text().into(),
             skipped: sorted.skipped.into(),
             prices,

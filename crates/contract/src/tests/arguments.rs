@@ -241,3 +241,33 @@ proptest! {
         prop_assert_eq!(judged, jsonschema::is_valid(&schema_value, &value), "{}", text);
     }
 }
+
+#[test]
+fn a_declared_name_in_other_letters_is_no_argument_of_its_own() {
+    let open = schema(json!({
+        "type": "object",
+        "properties": {
+            "env": {"type": "string"},
+            "token": {"type": "string"},
+            "list": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
+            "free": {"type": "object"}
+        },
+        "anyOf": [{"properties": {"mode": {"type": "string"}}}, true],
+        "$defs": {"entry": {"type": "object", "properties": {"path": {}, "more": {"$ref": "#/$defs/entry"}}}}
+    }));
+    check_passes(r#"{"env":"a","else":1,"free":{"Env":"b","env":"c"},"list":[{"path":1,"other":{"Path":2}}]}"#, &open);
+    let check = |raw: &str, path: &str, meant: &str| {
+        let problem = "is an argument's name in other letters; names have to be spelled exactly";
+        check_problems(raw, &open, json!([{"path": path, "problem": problem, "nearest": meant}]));
+    };
+    check(r#"{"env":"dev","Env":"prod"}"#, "/Env", "env");
+    check(r#"{"ENV":"prod"}"#, "/ENV", "env");
+    check(r#"{"MODE":"x"}"#, "/MODE", "mode");
+    check("{\"to\u{212a}en\":\"x\"}", "/to\u{212a}en", "token");
+    check("{\"li\u{17f}t\":[]}", "/li\u{17f}t", "list");
+    check(r#"{"list":[{},{"path":1,"more":{"PATH":2}}]}"#, "/list/1/more/PATH", "path");
+    // What a schema that never ends says is not looked into without end.
+    let wide: serde_json::Map<String, Value> = (0..60).map(|n| (format!("p{n}"), json!({"$ref": "#"}))).collect();
+    let endless = schema(json!({"type": "object", "properties": wide}));
+    check_passes(r#"{"p1":{"p2":{"p3":{"p4":{"p5":{"q":1}}}}}}"#, &endless);
+}

@@ -3,16 +3,31 @@
 use crate::problems::{Failure, Outcome};
 use crate::routes::Peer;
 use crate::views::gate as views;
+use crate::views::past;
+use crate::{AuditSource, ControlParts, audit};
 use hub::operate::OperatorHandle;
 use hub::person::{self, Outcome as Verdict, Said};
 use operator::code;
 use operator::words::{
-    ApprovalDetail, ApprovalFilter, ApprovalList, Approve, Call, CallFilter, CallList, CallSettle, CallSettled,
-    Decided, Deny, Finding, Follows, PauseState, Winner,
+    Approval, ApprovalDetail, ApprovalFilter, ApprovalList, ApprovalPart, Approve, AuditFilter, Call, CallFilter,
+    CallList, CallSettle, CallSettled, Decided, Deny, Finding, Follows, PauseState, Winner,
 };
+use std::sync::Arc;
 
-/// The queue.
-pub async fn list(hub: &OperatorHandle, filter: ApprovalFilter, pin_set: bool) -> Outcome<ApprovalList> {
+/// Most decided calls of a page.
+const MOST_DECIDED: u32 = 200;
+
+/// The queue, or what was decided of late.
+pub async fn list(parts: &ControlParts, filter: ApprovalFilter) -> Outcome<ApprovalList> {
+    let (hub, pin_set) = (&parts.hub, parts.pin.is_set());
+    let paused_since_ms = hub.status().await?.pause.since_ms;
+    if filter.part == ApprovalPart::Decided {
+        let asked = AuditFilter { server: filter.server, client: filter.client, ..AuditFilter::default() };
+        let limit = filter.limit.clamp(1, MOST_DECIDED);
+        let page = audit::read(&parts.audit, move |source| source.decided(&asked, filter.before, limit)).await?;
+        let approvals = page.calls.iter().filter_map(past::of).map(|it| it.approval).collect();
+        return Ok(ApprovalList { approvals, pin_set, paused_since_ms, before: page.before });
+    }
     let wanted = |of: &Option<String>, is: &str| of.as_deref().is_none_or(|of| of == is);
     let all = hub.waiting().await?;
     let mut approvals: Vec<_> = all
@@ -21,19 +36,56 @@ pub async fn list(hub: &OperatorHandle, filter: ApprovalFilter, pin_set: bool) -
         .map(views::approval)
         .collect();
     approvals.sort_by_key(|approval| (approval.state as u8, approval.asked_ms));
-    let paused_since_ms = hub.status().await?.pause.since_ms;
-    Ok(ApprovalList { approvals, pin_set, paused_since_ms })
+    history(&parts.audit, &mut approvals).await;
+    Ok(ApprovalList { approvals, pin_set, paused_since_ms, before: None })
 }
 
-/// One of them, with everything that a decision is about.
-pub async fn show(hub: &OperatorHandle, id: &str) -> Outcome<ApprovalDetail> {
-    let all = hub.waiting().await?;
-    let found = all.iter().find(|it| views::id(&it.record) == id);
-    found.map(views::detail).ok_or_else(|| unknown(id))
+/// One of them, with everything that a decision is about; what does not wait any more, as the log tells of it.
+pub async fn show(parts: &ControlParts, id: &str) -> Outcome<ApprovalDetail> {
+    let all = parts.hub.waiting().await?;
+    let found = all.iter().find(|it| views::id(&it.record) == id).map(views::detail);
+    let mut detail = match found {
+        Some(detail) => detail,
+        None => {
+            let call = id.to_owned();
+            let trail = audit::read(&parts.audit, move |source| source.trail(&call)).await;
+            let trail = trail.map_err(|failure| match failure.0.code.as_str() {
+                code::UNKNOWN_CALL => unknown(id),
+                _ => failure,
+            })?;
+            past::of(&trail).ok_or_else(|| never_asked(id))?
+        }
+    };
+    history(&parts.audit, std::slice::from_mut(&mut detail.approval)).await;
+    Ok(detail)
+}
+
+/// How often each was asked about before. A log that cannot be read leaves it at never.
+async fn history(source: &Arc<dyn AuditSource>, approvals: &mut [Approval]) {
+    if approvals.is_empty() {
+        return;
+    }
+    let key = |it: &Approval| [it.client.clone(), it.server.clone(), it.name.clone()];
+    let mut keys: Vec<[String; 3]> = approvals.iter().map(key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let asked = keys.clone();
+    let Ok(counts) = audit::read(source, move |source| source.asked(&asked)).await else { return };
+    for approval in approvals {
+        let place = keys.binary_search(&key(approval)).ok();
+        if let Some(&(asked, denied)) = place.and_then(|place| counts.get(place)) {
+            (approval.asked_before, approval.denied_before) = (asked, denied);
+        }
+    }
+}
+
+fn never_asked(id: &str) -> Failure {
+    let message = format!("call `{id}` never waited for a person");
+    Failure::new(code::UNKNOWN_APPROVAL, message).next(format!("callgate audit show {id}"))
 }
 
 fn unknown(id: &str) -> Failure {
-    Failure::new(code::UNKNOWN_APPROVAL, format!("no call `{id}` waits")).next("callgate approval list")
+    Failure::new(code::UNKNOWN_APPROVAL, format!("there is no call `{id}`")).next("callgate approval list --decided")
 }
 
 /// Approves one.

@@ -110,10 +110,10 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         }
         Name::ApprovalList => {
             let filter = input::<op::ApprovalList>(&body)?;
-            document::<op::ApprovalList>(approvals::list(hub, filter, parts.pin.is_set()).await?)
+            document::<op::ApprovalList>(approvals::list(parts, filter).await?)
         }
         Name::ApprovalShow => {
-            document::<op::ApprovalShow>(approvals::show(hub, &input::<op::ApprovalShow>(&body)?.id).await?)
+            document::<op::ApprovalShow>(approvals::show(parts, &input::<op::ApprovalShow>(&body)?.id).await?)
         }
         Name::ApprovalApprove => {
             let asked = input::<op::ApprovalApprove>(&body)?;

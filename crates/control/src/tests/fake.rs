@@ -234,6 +234,12 @@ impl AuditSource for Deeds {
     fn trail(&self, _: &str) -> Result<AuditTrail, operator::Problem> {
         no_log()
     }
+    fn decided(&self, _: &AuditFilter, _: Option<u64>, _: u32) -> Result<crate::Decided, operator::Problem> {
+        no_log()
+    }
+    fn asked(&self, _: &[[String; 3]]) -> Result<Vec<(u32, u32)>, operator::Problem> {
+        no_log()
+    }
     fn newer(&self, _: &AuditFilter, _: u64, _: u32) -> Result<Vec<AuditRow>, operator::Problem> {
         no_log()
     }

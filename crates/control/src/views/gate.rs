@@ -42,8 +42,8 @@ pub fn approval(it: &WaitingCall) -> Approval {
         digest: record.sent.map(|digest| digest.to_string()).unwrap_or_default(),
         definition_hash: record.definition.filter(|_| record.method == Method::ToolCall).map(|hash| hash.to_string()),
         definition: state(it.definition),
-        asked_before: it.asked_before,
-        denied_before: it.denied_before,
+        asked_before: 0,
+        denied_before: 0,
         edited: record.edited.is_some(),
         again: it.again.clone(),
     }
@@ -73,8 +73,11 @@ pub fn detail(it: &WaitingCall) -> ApprovalDetail {
         original: original.map(|text| String::from_utf8_lossy(text).into_owned()),
         description: it.description.clone(),
         schema: it.schema.clone(),
+        fields: Vec::new(),
         changes: Vec::new(),
         decision: None,
+        outcome: None,
+        ended_ms: None,
     }
 }
 

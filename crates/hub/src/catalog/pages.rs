@@ -24,30 +24,52 @@ pub struct Pages {
     count: usize,
 }
 
-impl Pages {
-    /// Lays out the entries of a list; `key` is what the result calls it.
-    pub fn build(key: &'static str, entries: &[Bytes]) -> Pages {
-        let mut hasher = FxHasher::default();
-        let mut arrays = Vec::new();
-        let bytes: usize = entries.iter().map(|entry| entry.len() + 1).sum();
-        let mut page = BytesMut::with_capacity(PAGE.min(bytes + 1));
-        for entry in entries {
-            hasher.write(entry);
-            if !page.is_empty() && page.len() + entry.len() > PAGE {
-                page.put_u8(b']');
-                arrays.push(page.split().freeze());
-            }
-            page.put_u8(if page.is_empty() { b'[' } else { b',' });
-            page.put_slice(entry);
-        }
-        if page.is_empty() {
-            page.put_u8(b'[');
-        }
-        page.put_u8(b']');
-        arrays.push(page.freeze());
-        Pages { key, arrays, mark: hasher.finish(), count: entries.len() }
-    }
+/// A list while its entries are laid out.
+pub struct Laying {
+    key: &'static str,
+    page: BytesMut,
+    arrays: Vec<Bytes>,
+    hasher: FxHasher,
+    count: usize,
+}
 
+impl Laying {
+    /// An empty list; `key` is what the result calls it.
+    pub fn of(key: &'static str) -> Laying {
+        Laying { key, page: BytesMut::new(), arrays: Vec::new(), hasher: FxHasher::default(), count: 0 }
+    }
+    /// One more entry, as `write` writes it.
+    pub fn put(&mut self, write: impl FnOnce(&mut BytesMut)) {
+        let is_first = self.page.is_empty();
+        self.page.put_u8(if is_first { b'[' } else { b',' });
+        let start = self.page.len();
+        write(&mut self.page);
+        self.hasher.write(&self.page[start..]);
+        self.count += 1;
+        if self.page.len() > PAGE && !is_first {
+            let entry = self.page.split_off(start);
+            // Its comma goes.
+            self.page.truncate(start - 1);
+            self.close();
+            self.page.put_u8(b'[');
+            self.page.put_slice(&entry);
+        }
+    }
+    fn close(&mut self) {
+        if self.page.is_empty() {
+            self.page.put_u8(b'[');
+        }
+        self.page.put_u8(b']');
+        self.arrays.push(self.page.split().freeze());
+    }
+    /// The whole list.
+    pub fn end(mut self) -> Pages {
+        self.close();
+        Pages { key: self.key, arrays: self.arrays, mark: self.hasher.finish(), count: self.count }
+    }
+}
+
+impl Pages {
     /// The number of entries.
     pub fn count(&self) -> usize {
         self.count
@@ -94,10 +116,18 @@ mod tests {
         serde_json::from_slice(&pages.get(cursor, Era::Modern).unwrap().join()).unwrap()
     }
 
+    fn build(entries: &[Bytes]) -> Pages {
+        let mut laying = Laying::of("tools");
+        for entry in entries {
+            laying.put(|page| page.put_slice(entry));
+        }
+        laying.end()
+    }
+
     #[test]
     fn pages_hold_every_entry_once_and_cursors_belong_to_one_list() {
         let entry = Bytes::from(format!("{{\"name\":\"{}\"}}", "x".repeat(PAGE / 3)));
-        let pages = Pages::build("tools", &vec![entry.clone(); 7]);
+        let pages = build(&vec![entry.clone(); 7]);
         let mut seen = 0;
         let mut cursor: Option<String> = None;
         loop {
@@ -107,11 +137,11 @@ mod tests {
             cursor = Some(next.into());
         }
         assert_eq!(seen, 7);
-        let other = Pages::build("tools", &vec![entry; 6]);
+        let other = build(&vec![entry; 6]);
         assert_eq!(other.get(cursor.as_deref(), Era::Legacy).unwrap_err(), BadCursor);
         for wrong in ["", "x", "0-1", "-", "zz-1"] {
             assert!(pages.get(Some(wrong), Era::Legacy).is_err(), "{wrong}");
         }
-        assert_eq!(text(&Pages::build("tools", &[]), None)["tools"], serde_json::json!([]));
+        assert_eq!(text(&build(&[]), None)["tools"], serde_json::json!([]));
     }
 }

@@ -1,13 +1,15 @@
 //! Reads what one server lists into entries that are ready to be shown and called. Long work: runs on the blocking
 //! pool, never on the relay. A bad entry costs only itself, with a reason.
 
+use super::facts::{Fact, Known, Scanned};
 use crate::gate::pins::{Review, ServerPins};
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use contract::{Hash, Listed, Slug, Tool};
-use frame::Rope;
 use frame::object::{self, Edit};
 use policy::{Effect, Hints};
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
+use std::sync::Arc;
 use store::PinKind;
 use upstream::Listing;
 
@@ -17,17 +19,64 @@ pub struct ReadTool {
     /// As the server sent it.
     pub raw: Bytes,
     /// What the definition says.
-    pub tool: Tool,
+    pub tool: Arc<Tool>,
     /// Name in the aggregate.
     pub exposed: String,
-    /// The entry of the aggregated list.
-    pub in_all: Bytes,
-    /// The entry under its own name.
-    pub in_own: Bytes,
+    /// The approved definition, where hosts go on seeing that.
+    shown: Option<Box<(Bytes, Tool)>>,
     /// Effect class: what was approved, or more.
     pub effect: Effect,
     /// How it stands against what was approved.
     pub review: Review,
+}
+
+impl ReadTool {
+    /// Its entry in lists: with the two hashes in `_meta`, and where a name is given under that one. Whatever the server
+    /// wrote under the hub's own names is not in it.
+    pub fn put(&self, name: Option<&str>, out: &mut BytesMut) {
+        let (raw, tool) = match &self.shown {
+            Some(shown) => (&shown.0, &shown.1),
+            None => (&self.raw, &*self.tool),
+        };
+        let meta_at = tool.meta_at.clone().unwrap_or(tool.end_at..tool.end_at);
+        let mut done = 0;
+        let put_name = |out: &mut BytesMut, done: &mut usize| {
+            if let Some(name) = name {
+                out.put_slice(&raw[*done..tool.name_at.start]);
+                out.put_slice(object::quote(name).as_bytes());
+                *done = tool.name_at.end;
+            }
+        };
+        let is_before = tool.name_at.start < meta_at.start;
+        if is_before {
+            put_name(out, &mut done);
+        }
+        out.put_slice(&raw[done..meta_at.start]);
+        if tool.meta_at.is_none() {
+            out.put_slice(b",\"_meta\":");
+        }
+        put_meta(&raw.slice(meta_at.clone()), tool, out);
+        done = meta_at.end;
+        if !is_before {
+            put_name(out, &mut done);
+        }
+        out.put_slice(&raw[done..]);
+    }
+}
+
+/// The server's own names in its `_meta`, and the hub's.
+fn put_meta(old: &Bytes, tool: &Tool, out: &mut BytesMut) {
+    out.put_u8(b'{');
+    for member in object::members(old) {
+        let key = object::text(&old[member.key.clone()]).unwrap_or_default();
+        if !key.starts_with("dev.callgate/") {
+            out.put_slice(&old[member.key.start..member.value.end]);
+            out.put_u8(b',');
+        }
+    }
+    let (schema, definition) = (tool.schema_hash, tool.definition_hash);
+    // Writing to memory does not fail.
+    let _ = write!(out, "\"dev.callgate/schemaHash\":\"{schema}\",\"dev.callgate/definitionHash\":\"{definition}\"}}");
 }
 
 /// A prompt, resource or template, read.
@@ -75,6 +124,8 @@ pub struct Read {
     pub templates: Vec<ReadEntry>,
     /// What it tells models of itself.
     pub instructions: Option<ReadText>,
+    /// What the tools' definitions say, for the next reading.
+    pub known: Arc<Known>,
     /// Entries left out or renamed, with the reason.
     pub findings: Vec<String>,
     /// Whether approved texts have to be read before anything can be shown: not for the relay thread.
@@ -84,29 +135,44 @@ pub struct Read {
 /// What a person said about effects, by the server's own tool name.
 pub type Effects = BTreeMap<String, Effect>;
 
-/// Reads a listing and judges it against what is held fast of its server.
-pub fn read(slug: &Slug, listing: &Listing, effects: &Effects, pins: &ServerPins) -> Read {
+/// Reads a listing and judges it against what is held fast of its server. What is known of a definition is not found out
+/// again.
+pub fn read(slug: &Slug, listing: &Listing, effects: &Effects, pins: &ServerPins, known: &Known) -> Read {
     let mut read = Read { findings: listing.problems.clone(), ..Read::default() };
     let mut names = HashSet::new();
-    for raw in &listing.tools {
-        match Tool::read(raw) {
-            Err(fault) => read.findings.push(format!("tool {} was left out: {fault}", label(raw, "name"))),
-            Ok(tool) if !names.insert(tool.name.clone()) => {
-                read.findings.push(format!("tool `{}` was left out: it is listed twice", tool.name));
+    let mut facts = Vec::with_capacity(listing.tools.len());
+    for (place, raw) in listing.tools.iter().enumerate() {
+        let fact = match known.of(place, raw) {
+            Some(fact) => Ok(fact.clone()),
+            None => Tool::read(raw).map(|tool| Fact { tool: Arc::new(tool), scanned: Scanned::No }),
+        };
+        let fact = match fact {
+            Err(fault) => {
+                read.findings.push(format!("tool {} was left out: {fault}", label(raw, "name")));
+                facts.push((raw.clone(), None));
+                continue;
             }
-            Ok(tool) => {
-                let entry = entry(slug, raw, tool, effects, pins);
-                let Some(entry) = entry else {
-                    read.needs_texts = true;
-                    continue;
-                };
-                if !entry.exposed.ends_with(&format!("__{}", entry.tool.name)) {
-                    read.findings.push(format!("tool `{}` is shown as `{}`", entry.tool.name, entry.exposed));
-                }
-                read.tools.push(entry);
-            }
+            Ok(fact) => fact,
+        };
+        facts.push((raw.clone(), Some(fact.clone())));
+        let Fact { tool, scanned } = fact;
+        if !names.insert(tool.name.clone()) {
+            read.findings.push(format!("tool `{}` was left out: it is listed twice", tool.name));
+            continue;
         }
+        let Some(entry) = entry(slug, raw, tool, scanned, effects, pins) else {
+            read.needs_texts = true;
+            continue;
+        };
+        if let (Some((_, Some(fact))), Review::New | Review::Calm(_)) = (facts.last_mut(), &entry.review) {
+            fact.scanned = Scanned::Clean;
+        }
+        if entry.exposed.strip_suffix(&*entry.tool.name).is_none_or(|prefix| !prefix.ends_with("__")) {
+            read.findings.push(format!("tool `{}` is shown as `{}`", entry.tool.name, entry.exposed));
+        }
+        read.tools.push(entry);
     }
+    read.known = Arc::new(Known::new(facts));
     let mut others =
         |kind: PinKind, key: &str, raws: &[Bytes], reader: fn(&[u8]) -> Result<Listed, _>, prefixed: bool| {
             let what = kind.as_str();
@@ -121,7 +187,7 @@ pub fn read(slug: &Slug, listing: &Listing, effects: &Effects, pins: &ServerPins
                     Ok(listed) => {
                         let own = String::from(listed.name);
                         let hash = listed.definition_hash;
-                        let Some(review) = pins.review(kind, &own, raw, hash, None) else {
+                        let Some(review) = pins.review(kind, &own, raw, hash, None, Scanned::No) else {
                             read.needs_texts = true;
                             continue;
                         };
@@ -154,52 +220,33 @@ fn instructions(listing: &Listing, pins: &ServerPins) -> Result<Option<ReadText>
     let Some(text) = text else { return Ok(None) };
     let raw = Bytes::from(object::quote(text));
     let hash = Hash::of(&raw);
-    let review = pins.review(PinKind::Instructions, "", &raw, hash, None).ok_or(NeedsTexts)?;
+    let review = pins.review(PinKind::Instructions, "", &raw, hash, None, Scanned::No).ok_or(NeedsTexts)?;
     Ok(Some(ReadText { text: text.to_owned(), raw, hash, review }))
 }
 
 /// None: its approved text has to be read first.
-fn entry(slug: &Slug, raw: &Bytes, tool: Tool, effects: &Effects, pins: &ServerPins) -> Option<ReadTool> {
+fn entry(
+    slug: &Slug,
+    raw: &Bytes,
+    tool: Arc<Tool>,
+    scanned: Scanned,
+    effects: &Effects,
+    pins: &ServerPins,
+) -> Option<ReadTool> {
     let exposed = slug.exposed(&tool.name);
     let hints = Hints { read_only: tool.hints.read_only, destructive: tool.hints.destructive };
     let said = effects.get(&*tool.name).copied();
     let claimed = said.unwrap_or_else(|| Effect::of(&tool.name, hints));
-    let review = pins.review(PinKind::Tool, &tool.name, raw, tool.definition_hash, Some(claimed))?;
-    let pinned = pins.head(PinKind::Tool, &tool.name).and_then(|head| head.effect);
+    let review = pins.review(PinKind::Tool, &tool.name, raw, tool.definition_hash, Some(claimed), scanned)?;
     // After pinning, hints only raise; the person's word holds (rules.md 3).
+    let pinned = pins.head(PinKind::Tool, &tool.name).and_then(|head| head.effect);
     let effect = said.unwrap_or_else(|| pinned.map_or(claimed, |pinned| pinned.max(claimed)));
-    let shown = review.shown().and_then(|text| Some((text.clone(), Tool::read(text).ok()?)));
-    let in_own = match &shown {
-        Some((text, approved)) => hashed(text, approved),
-        None => hashed(raw, &tool),
-    };
-    let in_all = named(&in_own, &exposed);
-    Some(ReadTool { raw: raw.clone(), tool, exposed, in_all, in_own, effect, review })
+    let shown = review.shown().and_then(|text| Some(Box::new((text.clone(), Tool::read(text).ok()?))));
+    Some(ReadTool { raw: raw.clone(), tool, exposed, shown, effect, review })
 }
 
 fn named(raw: &Bytes, name: &str) -> Bytes {
     Edit::new().set("name", object::quote(name)).apply(raw).join()
-}
-
-/// Puts the two hashes into `_meta`; whatever the server wrote under the hub's own names goes.
-fn hashed(raw: &Bytes, tool: &Tool) -> Bytes {
-    let mut meta = Rope::from("{");
-    let old = object::get(raw, "_meta").filter(|meta| meta.first() == Some(&b'{')).unwrap_or_default();
-    for member in object::members(&old) {
-        let key = object::text(&old[member.key.clone()]).unwrap_or_default();
-        if !key.starts_with("dev.callgate/") {
-            meta.push(old.slice(member.key.start..member.value.end));
-            meta.push_static(",");
-        }
-    }
-    meta.push(
-        format!(
-            "\"dev.callgate/schemaHash\":\"{}\",\"dev.callgate/definitionHash\":\"{}\"}}",
-            tool.schema_hash, tool.definition_hash
-        )
-        .into(),
-    );
-    Edit::new().set("_meta", meta).apply(raw).join()
 }
 
 /// How an entry that can't be read is called in a finding.
@@ -208,5 +255,51 @@ fn label(raw: &Bytes, key: &str) -> String {
     match name {
         Some(name) => format!("`{}`", contract::visible::escape(&name).chars().take(80).collect::<String>()),
         None => "without a name".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_entry_keeps_its_text_but_for_its_name_and_the_hubs_own_meta() {
+        let check = |raw: &'static str, in_all: &str| {
+            let raw = Bytes::from_static(raw.as_bytes());
+            let tool = Arc::new(Tool::read(&raw).unwrap());
+            let hashes = format!(
+                r#""dev.callgate/schemaHash":"{}","dev.callgate/definitionHash":"{}""#,
+                tool.schema_hash, tool.definition_hash
+            );
+            let name = tool.name.to_string();
+            let exposed = format!("s__{name}");
+            let (shown, effect, review) = (None, Effect::Read, Review::New);
+            let read = ReadTool { raw, tool, exposed, shown, effect, review };
+            let text = |name| {
+                let mut out = BytesMut::from(&b"before"[..]);
+                read.put(name, &mut out);
+                String::from_utf8(out[6..].to_vec()).unwrap()
+            };
+            let in_all = in_all.replace("HASHES", &hashes);
+            assert_eq!(text(Some("s__\"x")), in_all.replace("NAME", r#""s__\"x""#));
+            assert_eq!(text(None), in_all.replace("NAME", &object::quote(&name)));
+        };
+        check(
+            r#"{"name": "a", "inputSchema":{"type":"object"} }"#,
+            r#"{"name": NAME, "inputSchema":{"type":"object"} ,"_meta":{HASHES}}"#,
+        );
+        check(
+            r#"{"_meta":{"x":{"name":1},"dev.callgate/schemaHash":"no"},"name":"a","inputSchema":{"type":"object"}}"#,
+            r#"{"_meta":{"x":{"name":1},HASHES},"name":NAME,"inputSchema":{"type":"object"}}"#,
+        );
+        check(
+            r#"{"inputSchema":{"type":"object"},"name":"a","_meta":{"y":[1.0]},"z":"é"}"#,
+            r#"{"inputSchema":{"type":"object"},"name":NAME,"_meta":{"y":[1.0],HASHES},"z":"é"}"#,
+        );
+        check(
+            r#"{"inputSchema":{"type":"object"},"_meta":null,"name":"a"}"#,
+            r#"{"inputSchema":{"type":"object"},"_meta":{HASHES},"name":NAME}"#,
+        );
     }
 }

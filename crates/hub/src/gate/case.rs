@@ -131,6 +131,8 @@ impl Case {
         if let Some(seat) = asker.seat.upgrade() {
             self.unverified.set(seat.identity.unverified);
             seat.enter_case(asker.ticket, self);
+            // So that its rows can name the arguments that the tool knows.
+            asker.thing.subject(&seat.core.ledger);
         }
         self.askers.borrow_mut().push(asker);
         self.news.notify_one();

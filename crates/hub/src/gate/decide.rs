@@ -44,7 +44,7 @@ pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refus
         Decision::Deny { reason } => deny(core, &case, reason, &said.by).await?,
     }
     let decided = decided(&case);
-    core.gate.remember(&case, decided.clone());
+    core.gate.remember(decided.clone());
     core.happened(Happening::Decision(decided.clone()));
     core.queue_changed();
     if case.state() == CallState::Approved {
@@ -199,7 +199,7 @@ pub(crate) fn expire(core: &Rc<Core>, case: &Rc<Case>) {
     // A row that stays as it was expires again at the next start.
     drop(core.ledger.put_call(row, Some(note)));
     let decided = decided(case);
-    core.gate.remember(case, decided.clone());
+    core.gate.remember(decided.clone());
     core.happened(Happening::Decision(decided));
     core.queue_changed();
     tell_verdict(core, case);

@@ -37,14 +37,11 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
     let record = case.row().clone();
     let catalog = core.catalog(&View::All);
     let about = About::of(&catalog, &record);
-    let (asked_before, denied_before) = core.gate.history(case);
     WaitingCall {
         waiters: u32::try_from(case.waiters()).unwrap_or(u32::MAX),
         unverified: case.unverified.get(),
         most: case.judgement.borrow().as_ref().map_or(Scope::Once, policy::Judgement::most),
         again: case.badge.borrow().clone(),
-        asked_before,
-        denied_before,
         definition: about.definition,
         description: about.description,
         schema: about.schema,

@@ -24,14 +24,12 @@ use crate::catalog::{Hides, ToolEntry};
 use crate::config::{Accepted, PolicyConfig};
 use crate::person::{Decided, Pause};
 use crate::thing::Thing;
-use case::Case;
 use contract::Hash;
 use index::Index;
 use lost::LostResults;
 use pages::Pages;
 use pins::Pins;
-use policy::{CallState, Effect, Facts, Fallback, Grant, Judgement, Profile, Rulebook, Target, Tier};
-use rustc_hash::FxHashMap;
+use policy::{Effect, Facts, Fallback, Grant, Judgement, Profile, Rulebook, Target, Tier};
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -105,8 +103,6 @@ pub(crate) struct Gate {
     free: Judgement,
     /// The latest decisions, for whoever comes later.
     decisions: RefCell<VecDeque<Decided>>,
-    /// Per client and tool, by [`index::thing_of`]: how often it was asked about, and denied.
-    history: RefCell<FxHashMap<Hash, (u32, u32)>>,
     /// Whether it is known what became of the calls that were open when the last run ended.
     settled: Cell<bool>,
     pub(crate) settling: Notify,
@@ -127,7 +123,6 @@ impl Default for Gate {
             distrust: Cell::new(false),
             free: free(),
             decisions: RefCell::default(),
-            history: RefCell::default(),
             settled: Cell::new(true),
             settling: Notify::new(),
         }
@@ -179,11 +174,7 @@ impl Gate {
         self.pause.borrow().since_ms.is_some()
     }
     /// A decision that was made.
-    pub(crate) fn remember(&self, case: &Case, decided: Decided) {
-        let mut history = self.history.borrow_mut();
-        let (asked, denied) = history.entry(case.thing()).or_default();
-        *asked += 1;
-        *denied += u32::from(decided.state != CallState::Approved);
+    pub(crate) fn remember(&self, decided: Decided) {
         let mut decisions = self.decisions.borrow_mut();
         decisions.push_front(decided);
         decisions.truncate(MOST_DECISIONS);
@@ -191,10 +182,6 @@ impl Gate {
     /// A decision that was made not long ago.
     pub(crate) fn recent(&self, id: &str) -> Option<Decided> {
         self.decisions.borrow().iter().find(|decided| decided.id == id).cloned()
-    }
-    /// How often this client's calls of this tool were asked about, and denied.
-    pub(crate) fn history(&self, case: &Case) -> (u32, u32) {
-        self.history.borrow().get(&case.thing()).copied().unwrap_or_default()
     }
     pub(crate) fn is_settled(&self) -> bool {
         self.settled.get()

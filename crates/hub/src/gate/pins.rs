@@ -2,6 +2,7 @@
 //! judged against it when it is read, and again when it is called; what raises the risk is withheld until a person has
 //! seen the difference (rules.md 14, 15).
 
+use crate::catalog::facts::Scanned;
 use bytes::Bytes;
 use contract::change::{self, Change, Version};
 use contract::finding::Finding;
@@ -104,12 +105,23 @@ impl ServerPins {
     }
 
     /// Judges an entry. `None`: its approved text has to be read for that, which this thread must not do.
-    pub fn review(&self, kind: PinKind, name: &str, raw: &[u8], hash: Hash, effect: Option<Effect>) -> Option<Review> {
+    pub fn review(
+        &self,
+        kind: PinKind,
+        name: &str,
+        raw: &[u8],
+        hash: Hash,
+        effect: Option<Effect>,
+        scanned: Scanned,
+    ) -> Option<Review> {
         let head = self.head(kind, name);
         if head.is_some_and(|head| head.hash == hash && effect <= head.effect) {
             return Some(Review::Approved);
         }
-        let findings = scan::scan(raw, scanned(kind));
+        let findings = match scanned {
+            Scanned::No => scan::scan(raw, scan_of(kind)),
+            Scanned::Clean => Vec::new(),
+        };
         let Some(head) = head else {
             return Some(match findings.is_empty() {
                 true => Review::New,
@@ -138,7 +150,7 @@ impl ServerPins {
     }
 }
 
-fn scanned(kind: PinKind) -> scan::Kind {
+fn scan_of(kind: PinKind) -> scan::Kind {
     match kind {
         PinKind::Tool => scan::Kind::Tool,
         PinKind::Prompt => scan::Kind::Prompt,

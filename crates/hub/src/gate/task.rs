@@ -222,7 +222,7 @@ async fn withdraw(core: &Rc<Core>, case: &Rc<Case>) -> Result<(), crate::operate
     })
     .await?;
     let decided = decide::decided(case);
-    core.gate.remember(case, decided.clone());
+    core.gate.remember(decided.clone());
     core.happened(Happening::Decision(decided));
     core.queue_changed();
     decide::tell_verdict(core, case);

@@ -3,10 +3,12 @@
 
 use super::Audit;
 use crate::backend::Backend;
+use crate::catalog::facts::Known;
+use crate::catalog::remembered;
 use crate::views::millis;
 use bytes::Bytes;
 use std::time::SystemTime;
-use store::{CallNumber, CallRecord, EraMemory, Job, Kind, Note, Outcome, Snapshot, Vault};
+use store::{CallNumber, CallRecord, Job, Kind, Note, Outcome, Unshown, Vault};
 use tokio::sync::oneshot;
 use upstream::Listing;
 
@@ -20,6 +22,10 @@ impl Audit {
             }
         };
         say("state", row.state.as_str());
+        say("tool", if row.tool == row.name { "" } else { &row.tool });
+        say("tier", row.tier.as_str());
+        say("reason", &row.reason);
+        say("edited", if row.edited.is_some() { "true" } else { "" });
         say("rule", &row.rule);
         say("why", &row.why);
         say("by", &row.decided_by);
@@ -39,6 +45,7 @@ impl Audit {
             effect: Some(row.effect),
             outcome,
             detail: serde_json::Value::Object(detail).to_string(),
+            arguments: Unshown(row.edited.clone().or_else(|| row.arguments.clone())),
         }
     }
 
@@ -114,61 +121,9 @@ impl Audit {
     }
 
     /// Remembers a server's lists and era for the next start.
-    pub(crate) fn remember(&self, backend: &Backend, listing: &Listing) {
-        let at_ms = millis(SystemTime::now());
-        let (server, launch) = (backend.key().to_string(), backend.rules().launch_hash.to_string());
-        let version = listing.version.as_str().to_owned();
-        let era = EraMemory { server: server.clone(), launch: launch.clone(), version: version.clone(), at_ms };
-        let snapshot = Snapshot {
-            server,
-            launch,
-            at_ms,
-            version,
-            server_info: text(&listing.server_info),
-            capabilities: text(&listing.capabilities),
-            instructions: listing.instructions.clone(),
-            tools: Some(array(&listing.tools)),
-            prompts: Some(array(&listing.prompts)),
-            resources: Some(array(&listing.resources)),
-            templates: Some(array(&listing.templates)),
-            hashes: None,
-        };
+    pub(crate) fn remember(&self, backend: &Backend, listing: &Listing, known: &Known) {
+        let (era, snapshot) = remembered::rows(backend, listing, known);
         self.committer.submit(Job::SaveEra(era), None);
         self.committer.submit(Job::SaveSnapshot(Box::new(snapshot)), None);
     }
-}
-
-/// What a snapshot of the store says, as if the server had just said it.
-pub(crate) fn recall(snapshot: &Snapshot) -> Option<Listing> {
-    let entries = |list: &Option<String>| {
-        let text = Bytes::from(list.clone().unwrap_or_default());
-        frame::object::elements(&text).map(|range| text.slice(range)).collect()
-    };
-    Some(Listing {
-        version: frame::Version::parse(&snapshot.version)?,
-        capabilities: snapshot.capabilities.clone().into(),
-        server_info: snapshot.server_info.clone().into(),
-        instructions: snapshot.instructions.clone(),
-        tools: entries(&snapshot.tools),
-        prompts: entries(&snapshot.prompts),
-        resources: entries(&snapshot.resources),
-        templates: entries(&snapshot.templates),
-        problems: Vec::new(),
-    })
-}
-
-fn text(bytes: &Bytes) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn array(entries: &[Bytes]) -> String {
-    let mut out = String::from("[");
-    for (place, entry) in entries.iter().enumerate() {
-        if place > 0 {
-            out.push(',');
-        }
-        out.push_str(&String::from_utf8_lossy(entry));
-    }
-    out.push(']');
-    out
 }

@@ -3,13 +3,13 @@
 
 use super::Relay;
 use crate::backend::{Backend, Rules, Watch};
+use crate::catalog::remembered::recall;
 use crate::config::{self, Accepted, PolicyConfig, ServerConfig};
 use crate::gate::pins::Launch;
 use crate::gate::{self, Held, Settings};
 use crate::operate::{Event, Refusal, ReloadView};
 use crate::person::Approved;
 use crate::prepared::{self, Prepared};
-use crate::record::recall;
 use contract::Hash;
 use frame::Version;
 use globset::{Glob, GlobSet, GlobSetBuilder};
@@ -171,10 +171,11 @@ impl Relay {
         let era = kept.eras.iter().rev().find(|era| era.server == key && *era.launch == *launch_hash);
         let memory = era.and_then(|era| Version::parse(&era.version)).map(Version::era);
         let snapshot = kept.catalogs.iter().rev().find(|it| it.server == key && *it.launch == *launch_hash);
-        let known = snapshot.and_then(recall).map(Rc::new);
-        if let Some(known) = &known {
-            backend.shelve(Rc::clone(known));
-        }
+        let known = snapshot.and_then(recall).map(|(listing, known)| {
+            let listing = Rc::new(listing);
+            backend.recall(&listing, known);
+            listing
+        });
         let watch: Rc<dyn Watcher> = Rc::new(Watch(Rc::downgrade(&backend)));
         let must_list = known.is_none();
         let server = Server::new(spec, Rc::clone(&self.parts), watch, memory, known);

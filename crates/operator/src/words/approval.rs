@@ -49,8 +49,23 @@ impl ApprovalState {
     }
 }
 
+/// Those that wait, or those that do not any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalPart {
+    /// Those that wait, then those that are approved and not called again yet.
+    #[default]
+    Queue,
+    /// Those that were decided or expired, the latest first, as the log tells of them.
+    Decided,
+}
+
+const fn fifty() -> u32 {
+    50
+}
+
 /// Which approvals; an absent field is no condition.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalFilter {
     /// Those of one server only.
@@ -61,6 +76,22 @@ pub struct ApprovalFilter {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub client: Option<String>,
+    /// Which part of them.
+    #[serde(default)]
+    pub part: ApprovalPart,
+    /// Decided ones: only those before this row of the log.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub before: Option<u64>,
+    /// Decided ones: how many at most; 200 is the most.
+    #[serde(default = "fifty")]
+    pub limit: u32,
+}
+
+impl Default for ApprovalFilter {
+    fn default() -> ApprovalFilter {
+        ApprovalFilter { server: None, client: None, part: ApprovalPart::Queue, before: None, limit: fifty() }
+    }
 }
 
 /// What is asked for.
@@ -139,7 +170,7 @@ pub struct Approval {
     pub definition_hash: Option<String>,
     /// How that definition stands against what was approved.
     pub definition: PinState,
-    /// How often this tool asked this person before.
+    /// How often this client's calls of this tool were decided or expired before, as far as the log reaches.
     pub asked_before: u32,
     /// How often that was denied.
     pub denied_before: u32,
@@ -158,6 +189,8 @@ pub struct ApprovalList {
     pub pin_set: bool,
     /// Since when all risky calls are held; None: they are not.
     pub paused_since_ms: Option<u64>,
+    /// The next page of decided ones begins before this row of the log; None: there is none.
+    pub before: Option<u64>,
 }
 
 /// Names one approval.
@@ -173,8 +206,10 @@ pub struct ApprovalId {
 pub struct ApprovalDetail {
     /// At a glance.
     pub approval: Approval,
-    /// The arguments as JSON text: the very bytes that would be sent.
+    /// The arguments as JSON text: the very bytes that would be sent. Empty once it does not wait any more.
     pub arguments: String,
+    /// Each argument by name, type, size and keyed hash, where its values are kept no longer.
+    pub fields: Vec<String>,
     /// What the client asked for, as JSON text, where a person has changed it since.
     pub original: Option<String>,
     /// Description of the tool as the server sent it.
@@ -185,4 +220,8 @@ pub struct ApprovalDetail {
     pub changes: Vec<String>,
     /// The decision, once there is one.
     pub decision: Option<Decision>,
+    /// How its call ended, in the log's word, once it has.
+    pub outcome: Option<String>,
+    /// When.
+    pub ended_ms: Option<u64>,
 }

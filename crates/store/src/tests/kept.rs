@@ -16,13 +16,13 @@ fn what_was_saved_is_there_after_a_restart() {
         capabilities: "{}".into(),
         instructions: None,
         tools: Some(r#"[{"name":"a"},{"name":"b"}]"#.into()),
-        hashes: Some(vec![(Hash::of(b"a"), Hash::of(b"A")), (Hash::of(b"b"), Hash::of(b"B"))]),
+        facts: Some(vec![0, 255, 7]),
         ..Snapshot::default()
     };
     let era = EraMemory { server: "web".into(), launch: "l".into(), version: "2026-07-28".into(), at_ms: 6 };
     let committer = &desk.opened.committer;
     let other = Snapshot { launch: "sha256:2".into(), ..snapshot.clone() };
-    let newer = Snapshot { hashes: None, tools: None, at_ms: 8, ..snapshot.clone() };
+    let newer = Snapshot { facts: None, tools: None, at_ms: 8, ..snapshot.clone() };
     for job in [
         Job::SaveSnapshot(Box::new(other.clone())),
         Job::SaveSnapshot(Box::new(snapshot)),
@@ -95,24 +95,20 @@ fn a_stopped_committer_says_so() {
 }
 
 #[test]
-fn hashes_of_another_form_are_not_known() {
+fn a_resting_store_leaves_no_long_log_for_the_next_start() {
     let home = tempfile::tempdir().unwrap();
-    let check = |hashes: &str, expect: Option<usize>| {
-        let desk = Desk::open(home.path());
-        let snapshot = Snapshot { server: "files".into(), hashes: Some(Vec::new()), ..Snapshot::default() };
-        do_job(&desk, Job::SaveSnapshot(Box::new(snapshot)));
-        desk.stop();
-        let conn = rusqlite::Connection::open(home.path().join(crate::places::DATABASE)).unwrap();
-        conn.execute_batch(&format!("UPDATE catalogs SET hashes = {hashes}")).unwrap();
-        drop(conn);
-        let desk = Desk::open(home.path());
-        assert_eq!(desk.opened.kept.catalogs[0].hashes.as_ref().map(Vec::len), expect, "{hashes}");
-        desk.stop();
-    };
-    check("hashes", Some(0));
-    check("CAST(x'01' || zeroblob(64) AS BLOB)", Some(1));
-    check("CAST(x'02' || zeroblob(64) AS BLOB)", None);
-    check("CAST(x'01' || zeroblob(63) AS BLOB)", None);
-    check("x''", None);
-    check("NULL", None);
+    let desk = Desk::open(home.path());
+    for value in 0..40 {
+        do_job(&desk, Job::Set { key: "n".into(), value: Some(value.to_string()) });
+    }
+    let log = home.path().join(format!("{}-wal", crate::places::DATABASE));
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while std::fs::metadata(&log).unwrap().len() > 0 {
+        assert!(std::time::Instant::now() < deadline, "the log is not emptied");
+        std::thread::yield_now();
+    }
+    desk.crash();
+    let desk = Desk::open(home.path());
+    assert_eq!(desk.opened.kept.settings, [("n".to_owned(), "39".to_owned())]);
+    desk.stop();
 }

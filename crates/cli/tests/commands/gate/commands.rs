@@ -22,7 +22,10 @@ fn waiting_calls_are_listed_and_shown() {
     let run = gate.home.run(&["approval", "list", "--json", "--server", "shop"]);
     let list: ApprovalList = serde_json::from_str(&run.out).unwrap();
     assert_eq!(list.approvals.len(), 2);
-    assert_eq!(gate.asked("approval.list")[1], "{\"server\":\"shop\",\"client\":null}");
+    assert_eq!(
+        gate.asked("approval.list")[1],
+        "{\"server\":\"shop\",\"client\":null,\"part\":\"queue\",\"before\":null,\"limit\":50}"
+    );
     let run = gate.home.run(&["approval", "show", "c1-8"]);
     assert!(run.out.contains("hidden: 1 text direction mark") && run.out.contains("\\u{202E}x"), "{}", run.out);
     let run = gate.home.run(&["approval", "show", "c1-8", "--json"]);

@@ -174,6 +174,7 @@ impl Queue {
     fn answer(&mut self, name: &str, body: &[u8]) -> Answer {
         match name {
             "approval.list" => document(&ApprovalList {
+                before: None,
                 approvals: self.items.iter().map(|detail| detail.approval.clone()).collect(),
                 pin_set: self.pin.is_some(),
                 paused_since_ms: None,

@@ -85,5 +85,8 @@ pub fn waiting(id: &str, name: &str, arguments: &str) -> ApprovalDetail {
         schema: None,
         changes: vec![],
         decision: None,
+        fields: vec![],
+        outcome: None,
+        ended_ms: None,
     }
 }
