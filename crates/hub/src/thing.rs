@@ -160,7 +160,7 @@ impl Thing {
     /// Hash of its definition as of now.
     pub(crate) fn definition(&self) -> Hash {
         match self {
-            Thing::Tool(tool) => tool.read.tool.definition_hash,
+            Thing::Tool(tool) => tool.read.stands_for,
             Thing::Other(other) => other.definition,
         }
     }

@@ -3,7 +3,7 @@
 
 use super::case::Case;
 use super::moves::{self, Move};
-use super::{hold, meet, now_ms, task as tasks};
+use super::{hold, meet, now_ms, rest, task as tasks};
 use crate::ask::{self, Pending};
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal as Refused};
@@ -181,7 +181,9 @@ async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str
         row.arguments = None;
         row.edited = None;
     })
-    .await
+    .await?;
+    rest::denied(core, &case.row());
+    Ok(())
 }
 
 /// Nobody decided in time, or nobody came back for it: a no with its own reason.

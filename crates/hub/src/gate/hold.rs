@@ -3,7 +3,7 @@
 
 use super::case::{Asker, Case};
 use super::moves::{self, Move};
-use super::{decide, meet, now_ms, road, task as tasks};
+use super::{decide, meet, now_ms, rest, road, task as tasks};
 use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
 use crate::backend::Backend;
@@ -34,6 +34,9 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     if is_full(&core, &call.seat.identity.name) {
         let message = "Too many calls wait for a person already. Nothing was executed.";
         return ask::refuse(call, Refusal::new(Code::QueueFull, message));
+    }
+    if let Some(refusal) = rest::refusal(&core, &call.seat.identity.name, call.thing.backend().key()) {
+        return ask::refuse(call, refusal);
     }
     let case = match call.to {
         To::Case(case) => case,
