@@ -152,7 +152,8 @@ def call(id, params):
     elif name == "burst":
         for n in range(int(arguments.get("count", 200))):
             send({"jsonrpc": "2.0", "method": "notifications/progress",
-                  "params": {"progressToken": token, "progress": n + 1}})
+                  "params": {"progressToken": token, "progress": n + 1,
+                             **({"message": arguments["message"]} if "message" in arguments else {})}})
         text(id, "done")
     elif name == "seen":
         text(id, json.dumps(saw))
