@@ -201,3 +201,67 @@ fn what_is_no_tool_s_result_is_cleaned_like_one() {
     });
     assert!(rows.iter().any(|row| row.to_string().contains("secrets")), "{rows:?}");
 }
+
+/// Every form in which a server may say its secret.
+fn forms() -> String {
+    let base64 = "czNjcjN0L3ZhbHVl";
+    format!("plain {CANARY_WORD} json {} base64 {base64} url s3cr3t%2Fvalue", CANARY_WORD.replace('/', "\\/"))
+}
+
+#[test]
+fn a_secret_of_a_server_stands_in_no_file_and_no_list() {
+    let tools = ["look", "write"].map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
+    let long = format!("{}{CANARY_WORD} end", "x".repeat(8 * 1024 - 6));
+    let said = json!({ "look": { "stderr": format!("{}\n{long}", forms()), "stdout": format!("noise {}", forms()) } });
+    let home = talker(
+        &json!({ "tools": tools, "says": said }),
+        &json!({ "rules": [{ "tools": ["c__look"], "then": "allow" }], "approval": { "holdSeconds": 0 } }),
+    );
+    let mut hub = home.serve();
+    let mut client = home.stdio(&["--host", "cursor"]);
+    client.initialize("2025-11-25");
+    client.await_tool("c__look");
+    client.call("c__look", json!({}));
+    client.call("c__write", json!({ "header": format!("Bearer {CANARY_WORD}"), "n": 1 }));
+    let logged = stories::eventually("the end of what it said", || {
+        let (_, out, _) = home.run(&["server", "logs", "c"]);
+        (out.contains("end") && out.contains("noise")).then_some(out)
+    });
+    assert!(logged.contains("plain [secret removed] json [secret removed] base64 [secret removed]"), "{logged}");
+    let id = home.json(&["approval", "list"])["approvals"][0]["id"].as_str().unwrap().to_owned();
+    let shown = home.json(&["approval", "show", &id]);
+    assert_eq!(shown["arguments"], "{\"header\":\"Bearer [secret removed]\",\"n\":1}");
+    // What is shown can't be sent in its place, and what was asked runs as it was asked.
+    let edited = home.run(&["approval", "approve", &id, "--args", shown["arguments"].as_str().unwrap()]);
+    assert!(edited.0 != 0 && edited.2.contains("secret that is not shown"), "{edited:?}");
+    let lists: [&[&str]; 6] = [
+        &["server", "show", "c"],
+        &["server", "logs", "c"],
+        &["logs"],
+        &["approval", "list"],
+        &["approval", "show", &id],
+        &["audit", "list", "--json"],
+    ];
+    for words in lists {
+        let (_, out, err) = home.run(words);
+        assert!(!out.contains("s3cr3t") && !err.contains("s3cr3t"), "{words:?}: {out}{err}");
+    }
+    home.json(&["approval", "approve", &id]);
+    client.call("c__write", json!({ "header": format!("Bearer {CANARY_WORD}"), "n": 1 }));
+    let ran = std::fs::read_to_string(home.path("lines")).unwrap();
+    assert!(ran.contains(&format!("Bearer {CANARY_WORD}")), "{ran}");
+    hub.kill();
+    let mut files = Vec::new();
+    every_file(home.dir(), &mut files);
+    let is_ours = |file: &&std::path::PathBuf| {
+        let name = file.file_name().unwrap().to_string_lossy();
+        file.is_file() && !["callgate.jsonc", "definitions.json", "lines"].contains(&&*name)
+    };
+    for file in files.iter().filter(is_ours) {
+        let bytes = std::fs::read(file).unwrap();
+        for part in ["s3cr3t", "czNjcjN0"] {
+            let found = bytes.windows(part.len()).any(|window| window == part.as_bytes());
+            assert!(!found, "{} holds {part}", file.display());
+        }
+    }
+}
