@@ -38,6 +38,8 @@ mod manage;
 #[cfg(unix)]
 mod order;
 #[cfg(unix)]
+mod others;
+#[cfg(unix)]
 mod person;
 #[cfg(unix)]
 mod pins;
@@ -45,3 +47,5 @@ mod pins;
 mod secrets;
 #[cfg(unix)]
 mod single;
+#[cfg(unix)]
+mod tasks;

@@ -12,6 +12,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/1_begin.sql")),
     M::up(include_str!("schema/2_calls_facets.sql")),
     M::up(include_str!("schema/3_approved_texts.sql")),
+    M::up(include_str!("schema/4_calls_method_task.sql")),
 ];
 
 /// Refuses other programs' files and those of newer versions, before anything is changed.

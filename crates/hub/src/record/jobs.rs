@@ -8,7 +8,7 @@ use crate::catalog::remembered;
 use crate::views::millis;
 use bytes::Bytes;
 use std::time::SystemTime;
-use store::{CallNumber, CallRecord, Job, Kind, Method, Note, Outcome, Unshown, Vault};
+use store::{CallNumber, CallRecord, Job, Kind, Note, Outcome, Unshown, Vault};
 use tokio::sync::oneshot;
 use upstream::Listing;
 
@@ -41,7 +41,7 @@ impl Audit {
             server: row.server.clone(),
             item: row.name.clone(),
             definition: row.definition.map(|hash| hash.to_string()).unwrap_or_default(),
-            method: Method::ToolCall,
+            method: row.method,
             effect: Some(row.effect),
             outcome,
             detail: serde_json::Value::Object(detail).to_string(),
