@@ -86,7 +86,6 @@ impl AuditSource for Log {
 
     fn verify(&self) -> Result<AuditReport, Problem> {
         let found = self.reader()?.verify().map_err(|fault| unreadable(&fault))?;
-        let accept = found.broken.as_ref().filter(|broken| broken.is_rollback()).map(|broken| broken.to_string());
         Ok(AuditReport {
             whole: found.broken.is_none(),
             broken: found.broken.as_ref().map(ToString::to_string),
@@ -98,7 +97,7 @@ impl AuditSource for Log {
             gaps: found.gaps,
             epochs: found.epochs,
             blind: found.blind,
-            accept,
+            accept: found.accept,
         })
     }
 
