@@ -45,3 +45,5 @@ mod pins;
 mod secrets;
 #[cfg(unix)]
 mod single;
+#[cfg(unix)]
+mod values;

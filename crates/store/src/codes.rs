@@ -114,6 +114,8 @@ codes! {
         Grant = 38, "grant";
         /// Somebody wanted done what only a person may do, and was refused; the tool is the operation.
         Person = 39, "person";
+        /// Values of a call were kept, sealed; the shape is their hashes.
+        Values = 40, "values";
     }
 }
 

@@ -8,8 +8,11 @@ use std::path::Path;
 /// `CGTE`, so that tools and we ourselves know whose file it is.
 const APPLICATION: i64 = 0x4347_5445;
 
-const STEPS: &[M<'static>] =
-    &[M::up(include_str!("schema/1_begin.sql")), M::up(include_str!("schema/2_calls_facets.sql"))];
+const STEPS: &[M<'static>] = &[
+    M::up(include_str!("schema/1_begin.sql")),
+    M::up(include_str!("schema/2_calls_facets.sql")),
+    M::up(include_str!("schema/3_payloads.sql")),
+];
 
 /// Refuses other programs' files and those of newer versions, before anything is changed.
 pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), StoreFault> {

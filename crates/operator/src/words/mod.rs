@@ -19,8 +19,8 @@ mod verdict;
 
 pub use approval::{Approval, ApprovalDetail, ApprovalFilter, ApprovalId, ApprovalList, ApprovalPart, ApprovalState};
 pub use audit::{
-    AuditAccept, AuditAccepted, AuditCall, AuditExport, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow,
-    AuditTail, AuditTrail,
+    AuditAccept, AuditAccepted, AuditCall, AuditExport, AuditFilter, AuditOpen, AuditPage, AuditQuery, AuditReport,
+    AuditRow, AuditTail, AuditTrail, AuditValue, AuditValues,
 };
 pub use call::{Call, CallFilter, CallList, CallSettle, CallSettled, CallStanding, Finding, PauseState, Resume};
 pub use catalog::{
