@@ -3,6 +3,8 @@
 
 use crate::fake::fake;
 use serde_json::{Value, json};
+use std::io::Read;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use stories::{Home, eventually, is_alive, sample, text, tree_of};
 
@@ -107,4 +109,42 @@ fn a_server_that_hangs_or_fails_at_start_keeps_nobody_waiting() {
     assert_eq!(refused["structuredContent"]["error"], "server_unavailable");
     let status = home.json(&["status"]).to_string();
     assert!(status.contains("failing"), "{status}");
+}
+
+/// Whatever page of the database is damaged: the hub runs, or fails and says why; it never ends as if it had been told to.
+#[test]
+fn a_damaged_database_is_told_of() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let hub = home.serve();
+    assert_eq!(home.run(&["stop"]).0, 0);
+    drop(hub);
+    let file = home.path("callgate.db");
+    let whole = std::fs::read(&file).unwrap();
+    let mut failed = 0;
+    for page in 1..whole.len() / 4096 {
+        let mut damaged = whole.clone();
+        damaged[page * 4096..page * 4096 + 1000].fill(0xa5);
+        std::fs::write(&file, damaged).unwrap();
+        for beside in ["callgate.db-wal", "callgate.db-shm", "run/endpoint.json"] {
+            let _ = std::fs::remove_file(home.path(beside));
+        }
+        let mut hub = home.command(&["serve"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let ended = eventually("the hub runs or ends", || match hub.try_wait().unwrap() {
+            Some(status) => Some(Some(status)),
+            None => home.path("run/endpoint.json").exists().then_some(None),
+        });
+        match ended {
+            None => {
+                hub.kill().unwrap();
+                hub.wait().unwrap();
+            }
+            Some(status) => {
+                let mut said = String::new();
+                hub.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+                assert!(!status.success() && said.contains("damaged"), "page {page}: {status}, {said:?}");
+                failed += 1;
+            }
+        }
+    }
+    assert!(failed > 0);
 }

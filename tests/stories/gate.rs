@@ -77,6 +77,73 @@ fn a_call_that_may_change_something_waits_and_runs_once_when_its_retry_finds_the
 }
 
 #[test]
+fn reads_never_ask_and_a_hundred_identical_calls_are_one_card() {
+    let home = home(auto(0));
+    let _hub = home.serve();
+    let mut client = host(&home, "cursor");
+    for number in 0..40 {
+        let text = format!("{number}");
+        assert_eq!(outcome(&client.call("s__echo", json!({ "text": text }))), "ran");
+    }
+    assert_eq!(waiting(&home).len(), 0);
+    let ids: Vec<Value> = (0..100)
+        .map(|_| client.send("tools/call", json!({ "name": ORDER, "arguments": { "text": "same" } })))
+        .collect();
+    for id in &ids {
+        assert_eq!(outcome(&client.answer(id)["result"]), "pending");
+    }
+    assert_eq!(waiting(&home).len(), 1);
+    assert_eq!(lines(&home), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_whose_calls_are_denied_again_and_again_asks_no_more_until_a_person_lets_it() {
+    let approval = json!({ "holdSeconds": 0, "holdSecondsWithProgress": 0, "denialsPerMinute": 3 });
+    let home = home(json!({ "approval": approval }));
+    let _hub = home.serve();
+    let mut client = host(&home, "cursor");
+    let ask = |client: &mut Client, text: &str| client.call(ORDER, json!({ "text": text }));
+    // One that waits on stays where it is.
+    assert_eq!(outcome(&ask(&mut client, "stays")), "pending");
+    let stays = first_waiting(&home);
+    for text in ["a", "b", "c"] {
+        assert_eq!(outcome(&ask(&mut client, text)), "pending", "{text}");
+        let all = waiting(&home);
+        let id = all.iter().find(|it| it["id"] != json!(stays)).unwrap()["id"].as_str().unwrap().to_owned();
+        home.json(&["approval", "deny", &id]);
+    }
+    let refused = ask(&mut client, "d");
+    assert_eq!(outcome(&refused), "denied");
+    let said = text(&refused);
+    assert!(said.contains("5 more minutes") && said.contains("3 of them") && !said.contains("callgate "), "{said}");
+    assert_eq!(waiting(&home).len(), 1);
+    // Of this client and what asks only.
+    assert_eq!(outcome(&client.call("s__echo", json!({ "text": "reads run" }))), "ran");
+    let mut other = host(&home, "zed");
+    assert_eq!(outcome(&ask(&mut other, "d")), "pending");
+    let resting = |document: Value| {
+        let all = document["resting"].as_array().unwrap().clone();
+        all.iter().map(|it| format!("{} {} {}", it["server"], it["client"], it["denials"])).collect::<Vec<_>>()
+    };
+    let expect = ["\"s\" \"cursor\" 3"];
+    assert_eq!(resting(home.json(&["status"])), expect);
+    assert_eq!(resting(home.json(&["approval", "list"])), expect);
+    assert_eq!(resting(home.json(&["server", "show", "s"])), expect);
+    let (_, shown, _) = home.run(&["status"]);
+    assert!(shown.contains("callgate resume s"), "{shown}");
+
+    let (code, _, err) = home.run(&["resume", "nobody"]);
+    assert!(code == 1 && err.contains("nobody"), "{code} {err}");
+    assert_eq!(resting(home.json(&["resume", "s"])), Vec::<String>::new());
+    assert_eq!(outcome(&ask(&mut client, "d")), "pending");
+    let (code, _, err) = home.run(&["resume", "s"]);
+    assert!(code == 1 && err.contains("not refused"), "{code} {err}");
+    let all = home.json(&["audit", "list", "--kind", "setting"])["rows"].as_array().unwrap().clone();
+    let rows: Vec<String> = all.iter().map(Value::to_string).filter(|row| row.contains("until_ms")).collect();
+    assert_eq!(rows.len(), 2, "{rows:#?}");
+}
+
+#[test]
 fn a_decision_reaches_who_still_waits_and_a_no_says_why() {
     let home = home(auto(30));
     let _hub = home.serve();

@@ -54,3 +54,32 @@ fn a_second_client_s_coming_and_going_changes_nothing_for_the_first() {
     drop(two);
     assert!(one.answer(&slow)["result"]["content"].is_array());
 }
+
+#[cfg(unix)]
+#[test]
+fn connections_that_never_say_a_word_shut_nobody_out() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let _hub = home.serve();
+    let socket = home.path("run/agent.sock");
+    let silent: Vec<_> = (0..600).map(|_| std::os::unix::net::UnixStream::connect(&socket).unwrap()).collect();
+    let mut host = home.stdio(&["--host", "x"]);
+    host.initialize("2025-11-25");
+    host.await_tool("s__echo");
+    assert_eq!(text(&host.call("s__echo", json!({ "text": "here" }))), "here");
+    drop(silent);
+}
+
+#[test]
+fn a_call_that_a_careless_reader_would_take_for_another_is_refused() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let _hub = home.serve();
+    let mut host = home.stdio(&["--host", "x"]);
+    host.initialize("2025-11-25");
+    host.await_tool("s__echo");
+    let params = json!({ "name": "s__echo", "arguments": { "text": "a" }, "Name": "append_line" });
+    let id = host.send("tools/call", params);
+    assert_eq!(host.answer(&id)["error"]["code"], -32602);
+    let refused = host.call("s__echo", json!({ "text": "a", "Text": "b" }));
+    assert_eq!(refused["structuredContent"]["error"], "invalid_arguments");
+    assert_eq!(refused["structuredContent"]["details"][0]["nearest"], "text");
+}

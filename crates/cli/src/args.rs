@@ -63,8 +63,11 @@ pub enum Command {
     Call(Call),
     /// Hold all risky calls from now on
     Pause,
-    /// Let risky calls run again
-    Resume,
+    /// Let risky calls run again, or those of a server ask again
+    Resume {
+        /// A server whose calls are refused because many of them were denied
+        server: Option<String>,
+    },
     /// Review what servers offer
     #[command(subcommand, arg_required_else_help = true)]
     Catalog(Catalog),

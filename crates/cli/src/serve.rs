@@ -62,6 +62,9 @@ enum Fault {
     System(String, #[source] io::Error),
     #[error(transparent)]
     Store(#[from] StoreFault),
+    /// The committer has left without being told to.
+    #[error("the thread that writes the database has ended by itself")]
+    Ended,
     #[error(transparent)]
     Tokens(#[from] TokenError),
     /// The file of the PIN cannot be read: without it nobody can be told from the person.
@@ -99,7 +102,7 @@ impl Fault {
             Fault::Places(error) if error.is_wrong_setting() => ("usage", None, Exit::Usage),
             Fault::Config(error) => return refuse(&error.lines(), form),
             Fault::Running(_) => ("already_running", Some("callgate status"), Exit::Failed),
-            Fault::Store(_) => ("store", None, Exit::Failed),
+            Fault::Store(_) | Fault::Ended => ("store", None, Exit::Failed),
             Fault::Places(_) | Fault::System(..) | Fault::Tokens(_) | Fault::Pin(_) | Fault::Launch(_) => {
                 ("io", None, Exit::Failed)
             }
@@ -286,16 +289,23 @@ async fn relay(
     };
     let running = async {
         tokio::select! {
-            () = relay.operate(operated) => documents::mark_stopped(places),
-            () = listening => tracing::error!("the committer is gone"),
-            () = system::told_to_stop() => {}
+            // What broke is known before its thread is gone.
+            biased;
             fault = broken => return Err(fault),
+            () = relay.operate(operated) => documents::mark_stopped(places),
+            () = listening => return Err(Fault::Ended),
+            () = system::told_to_stop() => {}
         }
         Ok(())
     };
     if let Err(fault) = task::watched("person's door and the committer's word", running).await {
         documents::remove(&agent_socket);
-        return Err(fault);
+        if !matches!(fault, Fault::Ended) {
+            return Err(fault);
+        }
+        // It says why by ending.
+        let ended = tokio::task::spawn_blocking(move || thread.stop()).await;
+        return Err(ended.ok().and_then(Result::err).map_or(fault, Fault::from));
     }
     tracing::info!("stopping");
     documents::remove(&places.endpoint());

@@ -7,8 +7,8 @@ use hub::operate::{
     CallView, ClientView, Event as Happening, ReloadView, ServerDetail as DetailView, ServerView, ToolView,
 };
 use operator::words::{
-    Attached, CallOutcome, CallResult, ConfigChange, Event, Raw, Relay, Server, ServerDetail, ServerState, Status,
-    Tool, ToolDetail, Transport, Waiting,
+    Attached, CallOutcome, CallResult, ConfigChange, Event, Raw, Relay, Rest, Server, ServerDetail, ServerState,
+    Status, Tool, ToolDetail, Transport, Waiting,
 };
 
 use serde::Deserialize;
@@ -31,7 +31,20 @@ pub fn status(view: hub::operate::Status) -> Status {
             definitions: 0,
             paused_since_ms: view.pause.since_ms,
         },
+        resting: rests(view.rests),
     }
+}
+
+/// Servers whose calls are refused where they would ask.
+pub fn rests(rests: Vec<hub::person::Rest>) -> Vec<Rest> {
+    let rest = |it: hub::person::Rest| Rest {
+        server: it.server,
+        client: it.client,
+        since_ms: it.since_ms,
+        until_ms: it.until_ms,
+        denials: it.denials,
+    };
+    rests.into_iter().map(rest).collect()
 }
 
 /// By name, so that a list looks the same twice.
@@ -86,6 +99,7 @@ pub fn detail(view: DetailView) -> ServerDetail {
         queued: view.queued,
         stderr_tail: view.stderr_tail,
         log_file: view.log_file,
+        resting: Vec::new(),
     }
 }
 

@@ -20,11 +20,13 @@ pub use system::Listener;
 use conn::Conn;
 use frame::LineBuf;
 use hub::agent::AgentHandle;
+use std::cell::Cell;
+use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 use system::Stream;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use wire::peer::{self, Outbox};
 use wire::task;
 
@@ -36,19 +38,25 @@ const OUT_BOUND: usize = 4 << 20;
 const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// Connections at once.
 const MAX_CLIENTS: usize = 512;
+/// How long a client may be connected without a word; adapters and hosts speak at once.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// Serves clients for ever; must run inside a `LocalSet` on the relay thread. Ends when it is dropped, and every
 /// connection with it.
 pub async fn serve(mut listener: Listener, agents: AgentHandle) {
     let mut clients: JoinSet<()> = JoinSet::new();
+    let mut silent = Silent::default();
     task::spawn_in(&mut clients, "flush", peer::flusher());
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok(Some(stream)) if clients.len() < MAX_CLIENTS => {
-                    task::spawn_in(&mut clients, "agent on the socket", client(stream, agents.clone()));
+                Ok(Some(stream)) if clients.len() < MAX_CLIENTS || silent.end_first() => {
+                    let spoke = Rc::new(Cell::new(false));
+                    let client = client(stream, agents.clone(), Rc::clone(&spoke));
+                    silent.add(task::spawn_in(&mut clients, "agent on the socket", client), spoke);
                 }
-                Ok(_) => {}
+                Ok(Some(_)) => tracing::warn!(clients = MAX_CLIENTS, "a client was turned away: there are too many"),
+                Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a client could not be accepted");
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -63,15 +71,33 @@ pub async fn serve(mut listener: Listener, agents: AgentHandle) {
     }
 }
 
-async fn client(stream: Stream, agents: AgentHandle) {
-    if let Err(error) = converse(stream, agents).await {
+/// Clients that have not said a word yet, in the order in which they came: they make room for others.
+#[derive(Default)]
+struct Silent(VecDeque<(AbortHandle, Rc<Cell<bool>>)>);
+
+impl Silent {
+    fn add(&mut self, client: AbortHandle, spoke: Rc<Cell<bool>>) {
+        self.0.retain(|(client, spoke)| !client.is_finished() && !spoke.get());
+        self.0.push_back((client, spoke));
+    }
+    /// Ends the first of them; false where there is none.
+    fn end_first(&mut self) -> bool {
+        self.0.retain(|(client, spoke)| !client.is_finished() && !spoke.get());
+        self.0.pop_front().inspect(|(client, _)| client.abort()).is_some()
+    }
+}
+
+async fn client(stream: Stream, agents: AgentHandle, spoke: Rc<Cell<bool>>) {
+    if let Err(error) = converse(stream, agents, &spoke).await {
         tracing::debug!(%error, "a client's connection broke");
     }
 }
 
 /// Talks with one client until it ends.
-async fn converse(stream: Stream, agents: AgentHandle) -> io::Result<()> {
-    let (first, offer) = lend::first(&stream).await?;
+async fn converse(stream: Stream, agents: AgentHandle, spoke: &Cell<bool>) -> io::Result<()> {
+    let Ok(first) = tokio::time::timeout(SILENCE, lend::first(&stream)).await else { return Ok(()) };
+    let (first, offer) = first?;
+    spoke.set(true);
     let peer = system::peer(&stream);
     let (mut source, dest) = system::both(stream);
     let out = Outbox::new(dest, OUT_BOUND);

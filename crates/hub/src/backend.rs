@@ -5,9 +5,9 @@ use crate::catalog::read::{self, Effects, Read, ReadText};
 use crate::catalog::{Entry, Shelf, ToolEntry};
 use crate::config::Results;
 use crate::core::Core;
-use crate::gate::pins::Review;
 use crate::gate::review;
 use crate::lanes::Lanes;
+use crate::murmur::Murmur;
 use crate::record::Audit;
 use crate::road::Run;
 use bytes::Bytes;
@@ -101,6 +101,8 @@ pub struct Backend {
     pub(crate) news: Notify,
     since: Instant,
     subject: OnceCell<Subject>,
+    /// What its server says outside of calls.
+    murmur: RefCell<Murmur>,
 }
 
 impl Backend {
@@ -125,6 +127,7 @@ impl Backend {
             news: Notify::new(),
             since: Instant::now(),
             subject: OnceCell::new(),
+            murmur: RefCell::default(),
         })
     }
 
@@ -269,20 +272,12 @@ impl Backend {
         let Some(now) = shelf.tools.iter().find(|tool| tool.own_name() == own) else {
             return Some((Code::UnknownTool, "The server has no such tool any more."));
         };
-        let is_same = now.read.tool.definition_hash == judged.read.tool.definition_hash;
-        match now.review() {
-            Review::Raised(_) => {
-                let why =
-                    "The tool's definition is not the one that was approved, and a person has to look at the change.";
-                Some((Code::DefinitionChanged, why))
-            }
-            Review::Flagged(_) => Some((Code::Quarantined, "The tool's definition has to be looked at by a person.")),
-            Review::New | Review::Approved | Review::Calm(_) if is_same => None,
-            Review::New | Review::Approved | Review::Calm(_) => {
-                let why = "The tool's definition has just changed; call again to have the call judged by the new one.";
-                Some((Code::DefinitionChanged, why))
-            }
+        let is_same = now.read.stands_for == judged.read.stands_for;
+        if let Some(withheld) = now.review().withheld() {
+            return Some(withheld);
         }
+        let why = "The tool's definition has just changed; call again to have the call judged by the new one.";
+        (!is_same).then_some((Code::DefinitionChanged, why))
     }
 
     /// What it tells models of itself, as far as a person has nothing to look at first.
@@ -329,7 +324,10 @@ impl Watcher for Watch {
     fn log(&self, level: Level, params: &Bytes) {
         let backend = self.0.upgrade();
         if let Some((backend, core)) = backend.and_then(|it| Some((Rc::clone(&it), it.core.upgrade()?))) {
-            core.logged(&backend, level, params);
+            let line = backend.murmur.borrow_mut().line(params, &backend.rules.cleaner);
+            if let Some(line) = line {
+                core.logged(&backend, level, &line);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod config;
 pub mod core;
 pub mod gate;
 mod lanes;
+mod murmur;
 pub mod operate;
 pub mod person;
 pub mod pin;

@@ -1,7 +1,7 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
 use crate::person::{
-    Approved, Decided, Explained, Finding, Outcome, Pause, Policy, Question, Said, ServerReview, WaitingCall,
+    Approved, Decided, Explained, Finding, Outcome, Pause, Policy, Question, Rest, Said, ServerReview, WaitingCall,
 };
 use bytes::Bytes;
 use contract::Hash;
@@ -147,6 +147,8 @@ pub struct Status {
     pub unknown: u32,
     /// Whether all calls that may change something are held.
     pub pause: Pause,
+    /// Servers whose calls are refused where they would ask.
+    pub rests: Vec<Rest>,
     /// Whether processes of hosts and servers decide like a person: `policy.approval.fromHostTree` as it holds now.
     pub from_host_tree: bool,
 }
@@ -286,6 +288,8 @@ pub enum Operation {
     Settle(String, Finding, String, oneshot::Sender<Result<CallRecord, Refusal>>),
     /// Hold all calls that may change something, or let them go on; and who says so.
     Pause(bool, String, oneshot::Sender<Pause>),
+    /// Lets the calls of a server ask again, and who says so.
+    EndRest(String, String, oneshot::Sender<Result<(), Refusal>>),
     /// Definitions that wait for a review, of one server or all.
     Reviews(Option<String>, oneshot::Sender<Vec<ServerReview>>),
     /// Approve what was shown: server or entry, its hash, who says so.
@@ -374,6 +378,10 @@ impl OperatorHandle {
     /// Lets them go on.
     pub async fn resume(&self, by: &str) -> Result<Pause, Refusal> {
         self.ask(|tell| Operation::Pause(false, by.into(), tell)).await
+    }
+    /// Lets the calls of a server that rests ask again.
+    pub async fn end_rest(&self, server: &str, by: &str) -> Result<(), Refusal> {
+        self.ask(|tell| Operation::EndRest(server.into(), by.into(), tell)).await?
     }
     /// Definitions that wait for a review, of one server or all.
     pub async fn reviews(&self, server: Option<String>) -> Result<Vec<ServerReview>, Refusal> {

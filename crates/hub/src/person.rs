@@ -103,6 +103,21 @@ pub struct Pause {
     pub by: String,
 }
 
+/// A server of which so many calls were denied that further ones that would ask are refused for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rest {
+    /// Whose calls.
+    pub client: String,
+    /// The server's key.
+    pub server: String,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: u64,
+    /// Until when.
+    pub until_ms: u64,
+    /// How many were denied within a minute.
+    pub denials: u32,
+}
+
 /// What a person found out about a call with an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {

@@ -186,6 +186,7 @@ impl Relay {
                     drop(tell.send(desk::pause(&core, pauses, by).await));
                 });
             }
+            Operation::EndRest(server, by, tell) => drop(tell.send(gate::rest::resume(&self.core, &server, &by))),
             Operation::Reviews(server, tell) => {
                 drop(tell.send(gate::review::diff(&self.core, server.as_deref())));
             }
@@ -232,6 +233,7 @@ impl Relay {
             waiting: self.core.count_of(CallState::Waiting),
             unknown: self.core.count_of(CallState::Unknown),
             pause: self.core.gate.pause(),
+            rests: self.core.gate.rests.all(),
             from_host_tree: self.core.gate.settings().policy.approval.from_host_tree,
         }
     }

@@ -8,11 +8,13 @@ use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::gate::case::{Case, Fan};
+use crate::gate::glance;
 use crate::gate::lost::{End, Lost};
 use crate::gate::receipt::{self, Asked};
 use crate::gate::result::{Inspected, Look};
 use crate::gate::settle;
 use crate::lanes::Entered;
+use crate::murmur::Murmur;
 use crate::record::{self, Record};
 use bytes::Bytes;
 use contract::outcome::{Code, Output, Refusal};
@@ -214,7 +216,12 @@ impl Run {
             return self.finish(Err(Failure::Unavailable(problem.to_owned())));
         };
         let wants_progress = self.wants_progress || self.case.is_some();
-        let call = server.send(permit, Rc::clone(&self.origin), wants_progress, Box::new(OnRoad(Rc::clone(self))));
+        let call = server.send(
+            permit,
+            Rc::clone(&self.origin),
+            wants_progress,
+            Box::new(OnRoad(Rc::clone(self), Murmur::default())),
+        );
         self.passes(Point::Sent);
         if self.phase.get() == Phase::Server {
             *self.call.borrow_mut() = Some(call);
@@ -348,6 +355,7 @@ impl Run {
         self.call.borrow_mut().take();
         self.passes(Point::Answered);
         let (Ok(answer), Some(tool)) = (&end, &self.tool) else { return self.end(end) };
+        glance::at(&self.core, self.record.borrow().number(), &tool.read.exposed, self.backend.key(), answer);
         let look = Look::of(tool, self.case.as_ref().and_then(|case| case.row().edited.clone()));
         if !look.is_long(answer)
             && let Some(inspected) = look.look(answer.clone(), Effort::QUICK)
@@ -505,8 +513,8 @@ fn refusal(method: &str, tool: Option<&ToolEntry>, code: Code, message: &str, ca
     Answer::Error(format!("{{\"code\":{number},\"message\":{text},\"data\":{}}}", refusal.object()).into())
 }
 
-/// The server's side of a run.
-struct OnRoad(Rc<Run>);
+/// The server's side of a run, with what it says before it answers.
+struct OnRoad(Rc<Run>, Murmur);
 
 impl Waiter for OnRoad {
     fn sending(&mut self) -> bool {
@@ -515,16 +523,22 @@ impl Waiter for OnRoad {
         may
     }
     fn progress(&mut self, progress: &Progress) {
-        if let Some(reply) = &mut *self.0.reply.borrow_mut() {
-            reply.progress(progress);
+        let progress = self.1.progress(progress, &self.0.backend.rules().cleaner);
+        if let (Some(progress), Some(reply)) = (progress, &mut *self.0.reply.borrow_mut()) {
+            reply.progress(&progress);
         }
     }
     fn log(&mut self, level: Level, params: &Bytes) {
-        if let Some(reply) = &mut *self.0.reply.borrow_mut() {
-            reply.log(level, params);
+        let line = self.1.line(params, &self.0.backend.rules().cleaner);
+        if let (Some(line), Some(reply)) = (line, &mut *self.0.reply.borrow_mut()) {
+            reply.log(level, &line);
         }
     }
-    fn done(self: Box<Self>, end: Result<Answer, Failure>) {
+    fn done(mut self: Box<Self>, end: Result<Answer, Failure>) {
+        let last = self.1.last(&self.0.backend.rules().cleaner);
+        if let (Some(last), Some(reply)) = (last, &mut *self.0.reply.borrow_mut()) {
+            reply.progress(&last);
+        }
         self.0.finish(end);
     }
 }

@@ -114,8 +114,10 @@ codes! {
         Grant = 38, "grant";
         /// Somebody wanted done what only a person may do, and was refused; the tool is the operation.
         Person = 39, "person";
+        /// Something in the result of a call that a person should know of; the detail says what, and how often.
+        Finding = 40, "finding";
         /// Values of a call were kept, sealed; the shape is their hashes.
-        Values = 40, "values";
+        Values = 41, "values";
     }
 }
 

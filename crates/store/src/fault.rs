@@ -77,6 +77,14 @@ pub enum StoreFault {
     /// The committer thread could not be started or has ended.
     #[error("the committer thread: {0}")]
     Thread(&'static str),
+    /// No space is left for it.
+    #[error("the disk is full: {doing} in {path} failed; free some space and start again")]
+    Full {
+        /// The database.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+    },
     /// A statement failed.
     #[error("{doing} in {path} failed")]
     Sql {
@@ -94,12 +102,24 @@ impl StoreFault {
         move |source| StoreFault::File { path: path.to_owned(), doing, source }
     }
 
-    /// Tells a damaged file from a statement that failed for another reason.
+    /// Tells a damaged file from a statement that failed for another reason. A value of another kind than was ever
+    /// written there is damage too.
     pub(crate) fn sql(path: &Path, doing: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreFault {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        move |source| match source.sqlite_error_code() {
-            Some(DatabaseCorrupt | NotADatabase) => StoreFault::Corrupt { path: path.to_owned(), source },
-            _ => StoreFault::Sql { path: path.to_owned(), doing, source },
+        use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+        use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
+        move |source| {
+            let is_damaged = matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+                || matches!(
+                    source,
+                    FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
+                );
+            if source.sqlite_error_code() == Some(DiskFull) {
+                return StoreFault::Full { path: path.to_owned(), doing };
+            }
+            match is_damaged {
+                true => StoreFault::Corrupt { path: path.to_owned(), source },
+                false => StoreFault::Sql { path: path.to_owned(), doing, source },
+            }
         }
     }
 }

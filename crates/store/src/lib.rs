@@ -54,7 +54,7 @@ pub use kept::{EraMemory, Kept, Snapshot};
 pub use ledger::{Due, Handed, Ledger};
 pub use open::{Durability, Opened, Opening, Options, Settlement, Store};
 pub use payload::Opened as OpenedValues;
-pub use pin::{Grants, Pin};
+pub use pin::{Grants, MOST_TEXTS, Pin};
 pub use places::Found;
 pub use reader::{AuditRecord, Reader, Stream};
 pub use record::{CallRecord, KEYS_KEPT_MS, MOST_RESULT_BYTES, REFUSALS_KEPT_MS};

@@ -196,7 +196,7 @@ impl Store {
         let ledger = Ledger::new(queue.clone(), spares, shared.clone(), keys.names.clone(), CallNumber::base(number));
         let committer = Committer { queue: queue.clone(), shared: shared.clone() };
         let (slots, run, vault) = (flight.slots(), run.to_owned(), Vault::new(&dir));
-        let listener: Listener = Box::new(told);
+        let mut listener: Option<Listener> = Some(Box::new(told));
         let work = move || {
             let begin = || -> Result<(Engine, Settlement), StoreFault> {
                 if let Some(key) = new_key {
@@ -225,6 +225,8 @@ impl Store {
                 let is_on_network = places::is_on_network(&dir);
                 let Begun { trust, has_gap, recovered, writer } = begun;
                 let clock = options.clock;
+                // Not before: where it goes its other end sees that nobody is here any more, and that is told last.
+                let listener = listener.take().unwrap_or_else(|| Box::new(|_| {}));
                 let parts = Parts { conn, writer, seal, queue: messages, spare, shared, slots, listener, clock, path };
                 let engine =
                     Engine::new(parts, anchors).map_err(StoreFault::sql(&database(&dir), "looking for work"))?;

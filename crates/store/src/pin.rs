@@ -9,9 +9,13 @@ use policy::{Effect, Grant};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+/// So many approved texts of one entry are kept: enough for what varies by itself, and few to read through.
+pub const MOST_TEXTS: usize = 8;
+
 type Sql<T> = rusqlite::Result<T>;
 
-/// An approved text: a definition, a server's instructions, its launch command.
+/// An approved text: a definition, a server's instructions, its launch command. One entry has several of them, the
+/// newest last, where it was approved more than once: at most [`MOST_TEXTS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
     /// The server's key in the config.
@@ -26,8 +30,8 @@ pub struct Pin {
     pub hash: Hash,
     /// Effect class that was approved, for tools.
     pub effect: Option<Effect>,
-    /// The approved text, for diffs and for checking calls by the approved schema; saved as None, a text that is there
-    /// already stays. None in [`Kept`](crate::Kept), so that a start need not read megabytes:
+    /// The approved text, for diffs and for checking calls by the approved schema; saved as None, the text of that hash
+    /// that is there already stays. None in [`Kept`](crate::Kept), so that a start need not read megabytes:
     /// [`Vault::approved`](crate::Vault::approved) has it.
     pub raw: Option<String>,
     /// Milliseconds since 1970.
@@ -49,12 +53,25 @@ pub struct Grants {
     pub session: Option<String>,
 }
 
+/// The newest of the approved texts of its entry from now on. Of the others so many stay that there are
+/// [`MOST_TEXTS`].
 pub(crate) fn save(conn: &Connection, it: &Pin) -> Sql<()> {
+    let old: Option<(i64, Option<String>)> = conn
+        .prepare_cached(
+            "SELECT id, text FROM pins LEFT JOIN pin_texts USING(id)
+                WHERE server = ? AND launch = ? AND kind = ? AND name = ? AND hash = ?",
+        )?
+        .query_row(params![it.server, it.launch, it.kind.code() as i64, it.name, it.hash.as_bytes()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    if let Some((id, _)) = &old {
+        drop_one(conn, *id)?;
+    }
     let id: i64 = conn
         .prepare_cached(
-            "INSERT INTO pins(server, launch, kind, name, hash, effect, at, how) VALUES(?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT(server, launch, kind, name) DO UPDATE SET hash = excluded.hash,
-                effect = excluded.effect, at = excluded.at, how = excluded.how RETURNING id",
+            "INSERT INTO pins(server, launch, kind, name, hash, effect, at, how)
+                VALUES(?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         )?
         .query_row(
             params![
@@ -69,8 +86,22 @@ pub(crate) fn save(conn: &Connection, it: &Pin) -> Sql<()> {
             ],
             |row| row.get(0),
         )?;
-    let Some(raw) = &it.raw else { return Ok(()) };
-    conn.prepare_cached("INSERT OR REPLACE INTO pin_texts(id, text) VALUES(?, ?)")?.execute(params![id, raw]).map(drop)
+    if let Some(text) = it.raw.clone().or(old.and_then(|(_, text)| text)) {
+        conn.prepare_cached("INSERT INTO pin_texts(id, text) VALUES(?, ?)")?.execute(params![id, text])?;
+    }
+    let too_many: Vec<i64> = conn
+        .prepare_cached(
+            "SELECT id FROM pins WHERE server = ? AND launch = ? AND kind = ? AND name = ? ORDER BY id DESC
+                LIMIT -1 OFFSET ?",
+        )?
+        .query_map(params![it.server, it.launch, it.kind.code() as i64, it.name, MOST_TEXTS as i64], |row| row.get(0))?
+        .collect::<Sql<_>>()?;
+    too_many.into_iter().try_for_each(|id| drop_one(conn, id))
+}
+
+fn drop_one(conn: &Connection, id: i64) -> Sql<()> {
+    conn.prepare_cached("DELETE FROM pin_texts WHERE id = ?")?.execute([id])?;
+    conn.prepare_cached("DELETE FROM pins WHERE id = ?")?.execute([id]).map(drop)
 }
 
 pub(crate) fn drop_all(conn: &Connection, server: &str) -> Sql<()> {
@@ -80,7 +111,7 @@ pub(crate) fn drop_all(conn: &Connection, server: &str) -> Sql<()> {
 
 pub(crate) fn read(conn: &Connection) -> Sql<Vec<Pin>> {
     let mut select = conn.prepare(
-        "SELECT server, launch, kind, name, hash, effect, at, how FROM pins ORDER BY server, launch, kind, name",
+        "SELECT server, launch, kind, name, hash, effect, at, how FROM pins ORDER BY server, launch, kind, name, id",
     )?;
     let rows = select.query_map([], |row| {
         let (kind, effect, how) = (row.get::<_, i64>(2)?, row.get::<_, i64>(5)?, row.get::<_, i64>(7)?);
@@ -99,14 +130,22 @@ pub(crate) fn read(conn: &Connection) -> Sql<Vec<Pin>> {
     rows.collect()
 }
 
-pub(crate) fn text(conn: &Connection, server: &str, launch: &str, kind: PinKind, name: &str) -> Sql<Option<String>> {
+pub(crate) fn texts(
+    conn: &Connection,
+    server: &str,
+    launch: &str,
+    kind: PinKind,
+    name: &str,
+) -> Sql<Vec<(Hash, String)>> {
     conn.prepare_cached(
-        "SELECT text FROM pins JOIN pin_texts USING(id) WHERE server = ? AND launch = ? AND kind = ? AND name = ?",
+        "SELECT hash, text FROM pins JOIN pin_texts USING(id)
+            WHERE server = ? AND launch = ? AND kind = ? AND name = ? ORDER BY id",
     )?
-    .query_row(params![server, launch, kind.code() as i64, name], |row| row.get(0))
-    .optional()
+    .query_map(params![server, launch, kind.code() as i64, name], |row| Ok((hash(row, 0)?, row.get(1)?)))?
+    .collect()
 }
 
+/// Beside those for other approved definitions of the same; of those of another launch none stays.
 pub(crate) fn remember(conn: &Connection, it: &Grant) -> Sql<()> {
     conn.prepare_cached(
         "INSERT OR REPLACE INTO grants(client, server, launch, tool, session, definition, effect, at)
@@ -121,7 +160,13 @@ pub(crate) fn remember(conn: &Connection, it: &Grant) -> Sql<()> {
         it.definition.as_bytes(),
         effect_code(Some(it.effect)),
         it.at_ms as i64
-    ])
+    ])?;
+    conn.prepare_cached(
+        "DELETE FROM grants WHERE client = ?1 AND server = ?2 AND tool = ?3 AND session = ?4 AND (launch <> ?5
+            OR definition NOT IN (SELECT definition FROM grants WHERE client = ?1 AND server = ?2 AND tool = ?3
+                AND session = ?4 AND launch = ?5 ORDER BY at DESC LIMIT ?6))",
+    )?
+    .execute(params![it.client, it.server, it.tool, it.session.as_deref().unwrap_or(""), it.launch, MOST_TEXTS as i64])
     .map(drop)
 }
 
@@ -137,7 +182,7 @@ pub(crate) fn forget(conn: &Connection, which: &Grants) -> Sql<()> {
 pub(crate) fn grants(conn: &Connection) -> Sql<Vec<Grant>> {
     let mut select = conn.prepare(
         "SELECT client, server, launch, tool, session, definition, effect, at FROM grants
-            ORDER BY client, server, launch, tool, session",
+            ORDER BY client, server, launch, tool, session, at",
     )?;
     let rows = select.query_map([], |row| {
         let text = |at: usize| row.get::<_, String>(at).map(String::into_boxed_str);

@@ -11,7 +11,8 @@ const APPLICATION: i64 = 0x4347_5445;
 const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/1_begin.sql")),
     M::up(include_str!("schema/2_calls_facets.sql")),
-    M::up(include_str!("schema/3_payloads.sql")),
+    M::up(include_str!("schema/3_approved_texts.sql")),
+    M::up(include_str!("schema/4_payloads.sql")),
 ];
 
 /// Refuses other programs' files and those of newer versions, before anything is changed.
@@ -48,5 +49,33 @@ mod tests {
     #[allow(clippy::unwrap_used)]
     fn steps_are_valid() {
         Migrations::from_slice(STEPS).validate().unwrap();
+    }
+
+    /// What version 2 held fast stays, one text of each entry, and has room for more.
+    #[test]
+    #[allow(clippy::unwrap_used)]
+    fn pins_and_grants_of_version_2_are_carried_over() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        let steps = Migrations::from_slice(STEPS);
+        steps.to_version(&mut conn, 2).unwrap();
+        conn.execute_batch(
+            "INSERT INTO pins VALUES(7, 'shop', 'sha256:1', 1, 'a', zeroblob(32), 2, 5, 1);
+             INSERT INTO pins VALUES(9, 'shop', 'sha256:1', 1, 'b', zeroblob(32), 2, 6, 2);
+             INSERT INTO pin_texts VALUES(7, '{}'), (9, '[]');
+             INSERT INTO grants VALUES('cursor', 'shop', 'sha256:1', 'a', '', zeroblob(32), 2, 5);",
+        )
+        .unwrap();
+        steps.to_latest(&mut conn).unwrap();
+        let text = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+        let pins = "SELECT group_concat(name || text || effect || at || how) FROM pins JOIN pin_texts USING(id)";
+        assert_eq!(text(pins), "a{}251,b[]262");
+        assert_eq!(text("SELECT client || server || tool || effect || at FROM grants"), "cursorshopa25");
+        conn.execute_batch(
+            "INSERT INTO pins SELECT NULL, server, launch, kind, name, randomblob(32), effect, at, how FROM pins;
+             INSERT INTO grants SELECT client, server, launch, tool, session, randomblob(32), effect, at FROM grants;",
+        )
+        .unwrap();
+        assert_eq!(text("SELECT count(*) || '' FROM pins"), "4");
+        assert_eq!(text("SELECT count(*) || '' FROM grants"), "2");
     }
 }

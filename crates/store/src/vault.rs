@@ -4,6 +4,7 @@
 use crate::seal::{Column, Seal};
 use crate::{CallNumber, PinKind, ReadFault, open, pin};
 use bytes::Bytes;
+use contract::Hash;
 use rusqlite::{Connection, OptionalExtension};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,11 +49,17 @@ impl Vault {
         plain.map(|plain| Some(plain.into())).ok_or(ReadFault::Sealed { what: "the result" })
     }
 
-    /// The approved text of a pin; None where there is no such pin.
+    /// The approved texts of an entry with their hashes, the newest last; empty where there is none.
     ///
     /// # Errors
     /// Where it can't be read.
-    pub fn approved(&self, server: &str, launch: &str, kind: PinKind, name: &str) -> Result<Option<String>, ReadFault> {
-        self.with(|conn| pin::text(conn, server, launch, kind, name))
+    pub fn approved(
+        &self,
+        server: &str,
+        launch: &str,
+        kind: PinKind,
+        name: &str,
+    ) -> Result<Vec<(Hash, String)>, ReadFault> {
+        self.with(|conn| pin::texts(conn, server, launch, kind, name))
     }
 }

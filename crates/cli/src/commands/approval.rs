@@ -104,8 +104,8 @@ pub fn pause(hub: &Client, out: &Out) -> Result<Exit, Fault> {
     out.document(&state, |screen| show::pause(&state, screen))
 }
 
-/// Ends that hold.
-pub fn resume(hub: &Client, out: &Out) -> Result<Exit, Fault> {
-    let state = pin::decide::<op::Resume>(hub, |pin| Resume { pin })?;
+/// Ends that hold, or the rest of a server.
+pub fn resume(server: Option<String>, hub: &Client, out: &Out) -> Result<Exit, Fault> {
+    let state = pin::decide::<op::Resume>(hub, |pin| Resume { pin, server: server.clone() })?;
     out.document(&state, |screen| show::pause(&state, screen))
 }

@@ -75,7 +75,7 @@ fn act(command: Command, globals: &Globals, out: &Out) -> Result<Exit, Fault> {
         Command::Approval(command) => approval::approval(command, &hub()?, out),
         Command::Call(command) => gate::call(command, &hub()?, out),
         Command::Pause => approval::pause(&hub()?, out),
-        Command::Resume => approval::resume(&hub()?, out),
+        Command::Resume { server } => approval::resume(server, &hub()?, out),
         Command::Catalog(command) => gate::catalog(command, &hub()?, out),
         Command::Policy(command) => gate::policy(command, &hub()?, out),
         Command::Audit(command) => audit::audit(command, &hub()?, out),

@@ -9,7 +9,7 @@ use super::when;
 use operator::visible::escape;
 use operator::words::{
     Approval, ApprovalDetail, ApprovalList, ApprovalState, Decided, Decision, DecisionKind, Follows, PauseState,
-    PinState, PinStatus, Scope, Tier, Winner,
+    PinState, PinStatus, Rest, Scope, Tier, Winner,
 };
 
 /// Widest column of names of arguments.
@@ -24,6 +24,7 @@ pub fn list(list: &ApprovalList, screen: &Screen) -> String {
         let text = format!("All risky calls are held since {}.", when::clock(since, screen));
         out.push_str(&format!("{} Let them run again:  callgate resume\n\n", screen.paint(Ink::Warm, &text)));
     }
+    out.push_str(&rests(&list.resting, screen));
     if list.approvals.is_empty() {
         return out + "Nothing waits for a person.\n";
     }
@@ -352,12 +353,30 @@ pub fn pause(state: &PauseState, screen: &Screen) -> String {
         1 => " 1 call waits for a person.".into(),
         some => format!(" {some} calls wait for a person."),
     };
+    let rests = rests(&state.resting, screen);
     match state.paused_since_ms {
-        None => format!("{}{waiting}\n", screen.paint(Ink::Good, "Risky calls run as the policy says.")),
+        None => rests + &format!("{}{waiting}\n", screen.paint(Ink::Good, "Risky calls run as the policy says.")),
         Some(since) => {
             let by = state.by.as_ref().map(|by| format!(" by {}", escape(by))).unwrap_or_default();
             let text = format!("All risky calls are held since {}{by}.", when::clock(since, screen));
-            format!("{}{waiting} Let them run again:  callgate resume\n", screen.paint(Ink::Warm, &text))
+            rests + &format!("{}{waiting} Let them run again:  callgate resume\n", screen.paint(Ink::Warm, &text))
         }
     }
+}
+
+/// Servers whose calls are refused where they would ask, a line each.
+pub fn rests(resting: &[Rest], screen: &Screen) -> String {
+    resting.iter().map(|it| format!("{}\n", screen.paint(Ink::Warm, &rest(it, screen)))).collect()
+}
+
+/// One of them in a sentence.
+pub fn rest(it: &Rest, screen: &Screen) -> String {
+    format!(
+        "Calls of {} by {} that would ask are refused until {}: {} were denied within a minute. callgate resume {}",
+        escape(&it.server),
+        escape(&it.client),
+        when::clock(it.until_ms, screen),
+        it.denials,
+        escape(&it.server)
+    )
 }

@@ -24,6 +24,10 @@ pub fn check_width(text: &str, width: usize) {
     }
 }
 
+fn rest(server: &str) -> Rest {
+    Rest { server: server.into(), client: "cursor".into(), since_ms: NOW, until_ms: NOW + 300_000, denials: 10 }
+}
+
 fn queue() -> ApprovalList {
     let long = "a-server-with-a-rather-long-name__and_a_tool_that_has_one_too";
     let mut risky = approval("c1-9", "shop__delete_everything");
@@ -49,6 +53,11 @@ fn the_queue() {
         check_width(&table[..table.find("\n\n").unwrap()], width);
     }
     assert_eq!(approvals::list(&ApprovalList::default(), &PIPE), "Nothing waits for a person.\n");
+    let resting = ApprovalList { resting: vec![rest("shop")], ..Default::default() };
+    assert_eq!(
+        approvals::list(&resting, &PIPE).lines().next().map(|line| line.split(" until ").next().unwrap().to_owned()),
+        Some("Calls of shop by cursor that would ask are refused".into())
+    );
     let paused = ApprovalList { paused_since_ms: Some(NOW - 90_000), ..Default::default() };
     assert_snapshot!(approvals::list(&paused, &PIPE));
 }
@@ -367,7 +376,10 @@ fn nothing_of_a_server_acts_on_the_terminal() {
                 &screen,
             ));
         }
-        check_clean(&approvals::pause(&PauseState { paused_since_ms: Some(1), by: text(), waiting: 2 }, &screen));
+        check_clean(&approvals::pause(
+            &PauseState { paused_since_ms: Some(1), by: text(), waiting: 2, resting: vec![rest(HOSTILE)] },
+            &screen,
+        ));
         for length in [Length::Short, Length::Full] {
             check_clean(&catalog::diff(&CatalogDiff { servers: vec![server.clone()] }, length, &screen));
         }

@@ -125,6 +125,9 @@ pub fn detail(detail: &ServerDetail, screen: &Screen) -> String {
     fields.put("over", &over.into_iter().flatten().collect::<Vec<_>>().join(" · "));
     fields.put("catalog", &catalog(server));
     fields.put("calls", &format!("{} running, {} waiting", detail.running, detail.queued));
+    for rest in &detail.resting {
+        fields.prose("refused", &super::approvals::rest(rest, screen));
+    }
     if server.restarts > 0 {
         fields.put("restarts", &server.restarts.to_string());
     }

@@ -27,6 +27,9 @@ pub fn status(status: &Status, screen: &Screen) -> String {
         fields.put("relay", &slow(&status.relay));
     }
     waiting(&status.waiting, &mut fields);
+    for rest in &status.resting {
+        fields.prose("refused", &super::approvals::rest(rest, screen));
+    }
     if !status.config_problems.is_empty() {
         let title = "The config on disk is not applied:";
         out.push_str(&format!("\n{}\n", screen.paint(Ink::Bad, title)));

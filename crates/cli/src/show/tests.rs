@@ -105,6 +105,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         Server { reason: Some(HOSTILE.into()), version: Some(HOSTILE.into()), ..server(HOSTILE, ServerState::Ready) };
     let texts = || vec![HOSTILE.to_owned()];
     let detail = ServerDetail {
+        resting: vec![],
         server: hostile.clone(),
         launch: texts(),
         env_names: texts(),
@@ -150,6 +151,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         calls: 1,
     };
     let hub = Status {
+        resting: vec![],
         pid: 1,
         version: HOSTILE.into(),
         started_ms: 0,
@@ -201,6 +203,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
 #[test]
 fn the_status_of_a_quiet_hub() {
     let hub = Status {
+        resting: vec![],
         pid: 4711,
         version: "0.1.0".into(),
         started_ms: 1_700_000_000_000,
@@ -234,6 +237,7 @@ Hosts
         calls: 7,
     };
     let busy = Status {
+        resting: vec![],
         mcp_url: None,
         http_problem: Some("port 7 is taken by sshd".into()),
         config_problems: vec!["callgate.jsonc:3:5: mcpServers.x: unknown key".into()],
@@ -270,6 +274,7 @@ Hosts 1
 #[test]
 fn one_server_in_full() {
     let detail = ServerDetail {
+        resting: vec![],
         server: Server {
             pid: Some(77),
             version: Some("2025-11-25".into()),
@@ -313,6 +318,7 @@ Last words on stderr
 fn a_failing_server_says_when_it_is_tried_again_and_why() {
     let why = "the server process ended before it answered `initialize`: exit code 1: Error: SHOP_TOKEN is not set";
     let mut detail = ServerDetail {
+        resting: vec![],
         server: Server { reason: Some(why.into()), ..server("shop", ServerState::Failing) },
         launch: vec!["shop-mcp".into()],
         env_names: vec![],

@@ -127,6 +127,9 @@ fn steps(rows: &[AuditRow]) -> Vec<Step> {
                 steps.push(Step { at_ms: at, ink: Ink::Warm, ..plain("expired", "nobody decided in time".into()) })
             }
             "intent" => steps.push(Step { at_ms: at, ..plain("declared", "on the disk before it was sent".into()) }),
+            "finding" => {
+                steps.push(Step { at_ms: at, ink: Ink::Warm, ..plain("found", format!("in its result{reason}")) });
+            }
             "settled" => steps.push(Step { at_ms: at, ..plain("settled", format!("{} {by}{reason}", row.outcome)) }),
             "replayed" => {
                 steps.push(Step { at_ms: at, ..plain("replayed", "answered from the journal, not run again".into()) })

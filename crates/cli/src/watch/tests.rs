@@ -41,7 +41,13 @@ impl Rig {
             match effect {
                 Effect::Queue => {
                     let approvals = self.items.iter().map(|it| it.approval.clone()).collect();
-                    let list = ApprovalList { approvals, pin_set: self.pin_set, paused_since_ms: None, before: None };
+                    let list = ApprovalList {
+                        approvals,
+                        pin_set: self.pin_set,
+                        paused_since_ms: None,
+                        before: None,
+                        resting: Vec::new(),
+                    };
                     self.hub(Said::Queue(Ok(list)));
                 }
                 Effect::Detail(id) => {

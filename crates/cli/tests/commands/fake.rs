@@ -209,6 +209,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
             | Operation::ApproveDefinition(..)
             | Operation::Policy(_)
             | Operation::Trust(_)
+            | Operation::EndRest(..)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => drop(tell.send(Status {
                 pid: process.lock().unwrap().id(),
@@ -224,6 +225,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
                 waiting: 0,
                 unknown: 0,
                 pause: hub::person::Pause::default(),
+                rests: vec![],
                 from_host_tree: true,
             })),
             Operation::Server(name, tell) => drop(tell.send(server(&name).map(|server| ServerDetail {

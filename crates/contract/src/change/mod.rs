@@ -37,8 +37,10 @@ pub struct Change {
     pub same: bool,
     /// What raises the risk; empty = a calm change.
     pub raised: Vec<Raise>,
-    /// The differences to the newest approved version.
+    /// The differences to the nearest approved version.
     pub lines: Vec<DiffLine>,
+    /// Which of the approved versions is the nearest: that with the fewest differences, of several the newest.
+    pub nearest: usize,
 }
 
 /// One thing that raises the risk.
@@ -86,8 +88,8 @@ pub struct Word {
 /// nothing is raised but what the scan flags. `is_tool` says whether a word is the name of a tool of any server.
 /// Costs next to nothing where the hash is that of an approved version.
 pub fn compare(approved: &[Version<'_>], now: Version<'_>, is_tool: &dyn Fn(&str) -> bool) -> Change {
-    if approved.iter().any(|version| version.hash == now.hash) {
-        return Change { same: true, ..Change::default() };
+    if let Some(nearest) = approved.iter().rposition(|version| version.hash == now.hash) {
+        return Change { same: true, nearest, ..Change::default() };
     }
     let tree = match Tree::read(now.raw) {
         Ok(tree) => tree,
@@ -97,9 +99,11 @@ pub fn compare(approved: &[Version<'_>], now: Version<'_>, is_tool: &dyn Fn(&str
         }
     };
     // A version that can't be read any more has no values that could be known.
-    let known: Vec<Tree<'_>> = approved.iter().filter_map(|version| Tree::read(version.raw).ok()).collect();
-    let parts = walk::parts(&known, &tree);
-    let mut change = Change { same: parts.is_empty() && !known.is_empty(), ..Change::default() };
+    let read = approved.iter().enumerate().filter_map(|(at, version)| Some((at, Tree::read(version.raw).ok()?)));
+    let (places, known): (Vec<usize>, Vec<Tree<'_>>) = read.unzip();
+    let (nearest, parts) = nearest(&known, &tree);
+    let nearest = places.get(nearest).copied().unwrap_or_default();
+    let mut change = Change { same: parts.is_empty() && !known.is_empty(), nearest, ..Change::default() };
     if change.same {
         return change;
     }
@@ -119,6 +123,27 @@ pub fn compare(approved: &[Version<'_>], now: Version<'_>, is_tool: &dyn Fn(&str
         change.lines.push(DiffLine { place: String::new(), side: Side::Now, words });
     }
     change
+}
+
+/// Which of the versions differs least, and where.
+fn nearest<'t>(known: &'t [Tree<'t>], now: &'t Tree<'t>) -> (usize, Vec<Part<'t>>) {
+    let mut order: Vec<&Tree<'t>> = known.iter().collect();
+    let mut best = (known.len().saturating_sub(1), walk::parts(&order, now));
+    for at in (0..known.len().saturating_sub(1)).rev() {
+        if best.1.is_empty() {
+            break;
+        }
+        // The one that is compared with stands last; the others tell what is no change.
+        order.clear();
+        order.extend(
+            known.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, tree)| tree).chain([&known[at]]),
+        );
+        let parts = walk::parts(&order, now);
+        if parts.len() < best.1.len() {
+            best = (at, parts);
+        }
+    }
+    best
 }
 
 /// Text of a server, short and with everything hidden made visible.

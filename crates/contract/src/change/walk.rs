@@ -1,4 +1,4 @@
-//! Finds the places at which a definition differs from the newest approved one, down to single keywords and texts. What
+//! Finds the places at which a definition differs from an approved one, down to single keywords and texts. What
 //! some approved version had at the same place is no difference, nor is another order of what has none.
 
 use crate::canonical::{self, Numbers};
@@ -13,7 +13,7 @@ const UNORDERED: [&str; 5] = ["required", "enum", "type", "default", "examples"]
 pub(super) struct Part<'t> {
     /// Its JSON pointer.
     pub(super) path: String,
-    /// What stands there in the newest approved version.
+    /// What stands there in the approved version that it is compared with.
     pub(super) old: Option<Value<'t>>,
     /// What stands there now.
     pub(super) new: Option<Value<'t>>,
@@ -106,10 +106,10 @@ impl Step {
     }
 }
 
-/// All places at which `now` differs from the newest of the approved versions.
-pub(super) fn parts<'t>(approved: &'t [Tree<'t>], now: &'t Tree<'t>) -> Vec<Part<'t>> {
+/// All places at which `now` differs from the last of the approved versions.
+pub(super) fn parts<'t>(approved: &[&'t Tree<'t>], now: &'t Tree<'t>) -> Vec<Part<'t>> {
     let side = |tree: &'t Tree<'t>| Side { digests: Digests::of(tree), value: Some(tree.root()) };
-    let then: Vec<Side<'t>> = approved.iter().map(side).collect();
+    let then: Vec<Side<'t>> = approved.iter().copied().map(side).collect();
     let now = side(now);
     let mut walk = Walk {
         digests: then.iter().map(|side| &side.digests).collect(),

@@ -386,3 +386,31 @@ proptest! {
         prop_assert_eq!(kept(then), kept(now));
     }
 }
+
+#[test]
+fn several_approved_versions_are_compared_with_the_nearest() {
+    let with = |default: &str, limit: u64| {
+        let mut tool = tool();
+        tool["inputSchema"]["properties"]["limit"]["default"] = 5.into();
+        tool["inputSchema"]["properties"]["limit"]["maximum"] = limit.into();
+        tool["inputSchema"]["properties"]["query"]["default"] = default.into();
+        tool
+    };
+    let approved = [with("{'a', 'b'}", 10), with("{'b', 'a'}", 10), with("{'b', 'c'}", 20)];
+    for (place, version) in approved.iter().enumerate() {
+        let change = compared(&approved, version);
+        assert_eq!((change.same, change.nearest), (true, place));
+    }
+    // What two approved versions have between them is no change either.
+    assert!(compared(&approved, &with("{'b', 'a'}", 20)).same);
+    // Nearest is the first, in which only the new text differs; it raises nothing against it.
+    let mut near = with("{'a', 'b'}", 10);
+    near["description"] = "Finds notes.".into();
+    let change = compared(&approved, &near);
+    assert_eq!((change.same, change.raised.len(), change.nearest), (false, 0, 2), "{change:?}");
+    let mut near = with("{'d'}", 15);
+    near["title"] = "Finds".into();
+    let change = compared(&[with("{'a'}", 20), with("{'d'}", 10)], &near);
+    assert_eq!((change.nearest, raises(&change).len()), (1, 1), "{change:?}");
+    assert_eq!(compared(&[], &near).nearest, 0);
+}

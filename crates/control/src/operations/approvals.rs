@@ -10,7 +10,7 @@ use hub::person::{self, Outcome as Verdict, Said};
 use operator::code;
 use operator::words::{
     Approval, ApprovalDetail, ApprovalFilter, ApprovalList, ApprovalPart, Approve, AuditFilter, Call, CallFilter,
-    CallList, CallSettle, CallSettled, Decided, Deny, Finding, Follows, PauseState, Winner,
+    CallList, CallSettle, CallSettled, Decided, Deny, Finding, Follows, PauseState, Resume, Winner,
 };
 use std::sync::Arc;
 
@@ -20,13 +20,15 @@ const MOST_DECIDED: u32 = 200;
 /// The queue, or what was decided of late.
 pub async fn list(parts: &ControlParts, filter: ApprovalFilter) -> Outcome<ApprovalList> {
     let (hub, pin_set) = (&parts.hub, parts.pin.is_set());
-    let paused_since_ms = hub.status().await?.pause.since_ms;
+    let status = hub.status().await?;
+    let paused_since_ms = status.pause.since_ms;
     if filter.part == ApprovalPart::Decided {
         let asked = AuditFilter { server: filter.server, client: filter.client, ..AuditFilter::default() };
         let limit = filter.limit.clamp(1, MOST_DECIDED);
         let page = audit::read(&parts.audit, move |source| source.decided(&asked, filter.before, limit)).await?;
         let approvals = page.calls.iter().filter_map(past::of).map(|it| it.approval).collect();
-        return Ok(ApprovalList { approvals, pin_set, paused_since_ms, before: page.before });
+        let resting = crate::views::rests(status.rests);
+        return Ok(ApprovalList { approvals, pin_set, paused_since_ms, before: page.before, resting });
     }
     let wanted = |of: &Option<String>, is: &str| of.as_deref().is_none_or(|of| of == is);
     let all = hub.waiting().await?;
@@ -36,8 +38,9 @@ pub async fn list(parts: &ControlParts, filter: ApprovalFilter) -> Outcome<Appro
         .map(views::approval)
         .collect();
     approvals.sort_by_key(|approval| (approval.state as u8, approval.asked_ms));
+    let resting = crate::views::rests(status.rests);
     history(&parts.audit, &mut approvals).await;
-    Ok(ApprovalList { approvals, pin_set, paused_since_ms, before: None })
+    Ok(ApprovalList { approvals, pin_set, paused_since_ms, before: None, resting })
 }
 
 /// One of them, with everything that a decision is about; what does not wait any more, as the log tells of it.
@@ -148,9 +151,22 @@ pub async fn settle(hub: &OperatorHandle, asked: CallSettle, peer: &Peer) -> Out
     Ok(CallSettled { call, finding: asked.finding })
 }
 
+/// Ends the hold of all risky calls, or lets the calls of one server ask again.
+pub async fn resume(hub: &OperatorHandle, asked: Resume, by: &str) -> Outcome<PauseState> {
+    match asked.server {
+        None => paused(hub, hub.resume(by).await?).await,
+        Some(server) => {
+            hub.end_rest(&server, by).await?;
+            let pause = hub.status().await?.pause;
+            paused(hub, pause).await
+        }
+    }
+}
+
 /// Whether all risky calls are held.
 pub async fn paused(hub: &OperatorHandle, pause: person::Pause) -> Outcome<PauseState> {
-    let waiting = hub.status().await?.waiting;
+    let status = hub.status().await?;
     let by = (!pause.by.is_empty()).then_some(pause.by);
-    Ok(PauseState { paused_since_ms: pause.since_ms, by, waiting })
+    let resting = crate::views::rests(status.rests);
+    Ok(PauseState { paused_since_ms: pause.since_ms, by, waiting: status.waiting, resting })
 }

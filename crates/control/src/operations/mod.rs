@@ -49,6 +49,8 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
             let mut detail = views::detail(hub.server(&server).await?);
             let file = |name: String| parts.places.logs().join(name).to_string_lossy().into_owned();
             detail.log_file = detail.log_file.map(file);
+            detail.resting = views::rests(hub.status().await?.rests);
+            detail.resting.retain(|rest| rest.server == server);
             document::<op::ServerShow>(detail)
         }
         Name::ServerAdd => document::<op::ServerAdd>(servers::add(&shared, input::<op::ServerAdd>(&body)?).await?),
@@ -131,8 +133,8 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
             document::<op::Pause>(approvals::paused(hub, hub.pause(&peer.name()).await?).await?)
         }
         Name::Resume => {
-            input::<op::Resume>(&body)?;
-            document::<op::Resume>(approvals::paused(hub, hub.resume(&peer.name()).await?).await?)
+            let asked = input::<op::Resume>(&body)?;
+            document::<op::Resume>(approvals::resume(hub, asked, &peer.name()).await?)
         }
         Name::PolicyExplain => {
             document::<op::PolicyExplain>(policy::explain(hub, input::<op::PolicyExplain>(&body)?).await?)

@@ -131,6 +131,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, change: fn(&mut Status)) {
             | Operation::ApproveDefinition(..)
             | Operation::Policy(_)
             | Operation::Trust(_)
+            | Operation::EndRest(..)
             | Operation::Explain(..) => {}
             Operation::Status(tell) => {
                 let mut status = Status {
@@ -147,6 +148,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, change: fn(&mut Status)) {
                     waiting: 0,
                     unknown: 0,
                     pause: hub::person::Pause::default(),
+                    rests: Vec::new(),
                     from_host_tree: true,
                 };
                 change(&mut status);

@@ -26,6 +26,9 @@ pub struct ReadTool {
     shown: Option<Box<(Bytes, Tool)>>,
     /// Effect class: what was approved, or more.
     pub effect: Effect,
+    /// What approvals are bound to: the hash of the approved version that it is the same as but for orders and values
+    /// that approved versions have had; else its own.
+    pub stands_for: Hash,
     /// How it stands against what was approved.
     pub review: Review,
 }
@@ -187,7 +190,7 @@ pub fn read(slug: &Slug, listing: &Listing, effects: &Effects, pins: &ServerPins
                     Ok(listed) => {
                         let own = String::from(listed.name);
                         let hash = listed.definition_hash;
-                        let Some(review) = pins.review(kind, &own, raw, hash, None, Scanned::No) else {
+                        let Some((review, _)) = pins.review(kind, &own, raw, hash, None, Scanned::No) else {
                             read.needs_texts = true;
                             continue;
                         };
@@ -220,7 +223,7 @@ fn instructions(listing: &Listing, pins: &ServerPins) -> Result<Option<ReadText>
     let Some(text) = text else { return Ok(None) };
     let raw = Bytes::from(object::quote(text));
     let hash = Hash::of(&raw);
-    let review = pins.review(PinKind::Instructions, "", &raw, hash, None, Scanned::No).ok_or(NeedsTexts)?;
+    let (review, _) = pins.review(PinKind::Instructions, "", &raw, hash, None, Scanned::No).ok_or(NeedsTexts)?;
     Ok(Some(ReadText { text: text.to_owned(), raw, hash, review }))
 }
 
@@ -237,12 +240,13 @@ fn entry(
     let hints = Hints { read_only: tool.hints.read_only, destructive: tool.hints.destructive };
     let said = effects.get(&*tool.name).copied();
     let claimed = said.unwrap_or_else(|| Effect::of(&tool.name, hints));
-    let review = pins.review(PinKind::Tool, &tool.name, raw, tool.definition_hash, Some(claimed), scanned)?;
+    let (review, stands_for) =
+        pins.review(PinKind::Tool, &tool.name, raw, tool.definition_hash, Some(claimed), scanned)?;
     // After pinning, hints only raise; the person's word holds (rules.md 3).
     let pinned = pins.head(PinKind::Tool, &tool.name).and_then(|head| head.effect);
     let effect = said.unwrap_or_else(|| pinned.map_or(claimed, |pinned| pinned.max(claimed)));
     let shown = review.shown().and_then(|text| Some(Box::new((text.clone(), Tool::read(text).ok()?))));
-    Some(ReadTool { raw: raw.clone(), tool, exposed, shown, effect, review })
+    Some(ReadTool { raw: raw.clone(), tool, exposed, shown, effect, stands_for, review })
 }
 
 fn named(raw: &Bytes, name: &str) -> Bytes {
@@ -274,8 +278,8 @@ mod tests {
             );
             let name = tool.name.to_string();
             let exposed = format!("s__{name}");
-            let (shown, effect, review) = (None, Effect::Read, Review::New);
-            let read = ReadTool { raw, tool, exposed, shown, effect, review };
+            let (shown, effect, review, stands_for) = (None, Effect::Read, Review::New, tool.definition_hash);
+            let read = ReadTool { raw, tool, exposed, shown, effect, stands_for, review };
             let text = |name| {
                 let mut out = BytesMut::from(&b"before"[..]);
                 read.put(name, &mut out);

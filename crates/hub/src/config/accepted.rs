@@ -75,6 +75,14 @@ impl Accepted {
         if after.approval.expire > before.approval.expire {
             found.push("approvals can be used for longer".into());
         }
+        // 0: no number of denials is too many.
+        let denials = |of: &PolicyConfig| match of.approval.denials_per_minute {
+            0 => usize::MAX,
+            some => some,
+        };
+        if denials(after) > denials(before) || after.approval.rest < before.approval.rest {
+            found.push("a server whose calls are denied may ask more often".into());
+        }
         for (server, effects) in new.effects.iter().filter(|(server, _)| known(server)) {
             let old = self.effects.get(server);
             for (tool, effect) in effects {
@@ -156,6 +164,9 @@ mod tests {
         check("{}", r#"{"approval": {"fromHostTree": true}}"#, &["like a person"]);
         check("{}", r#"{"approval": {"expireMinutes": 30}}"#, &["longer"]);
         check("{}", r#"{"approval": {"expireMinutes": 5, "holdSeconds": 90}}"#, &[]);
+        check("{}", r#"{"approval": {"denialsPerMinute": 0}}"#, &["more often"]);
+        check("{}", r#"{"approval": {"restMinutes": 1}}"#, &["more often"]);
+        check("{}", r#"{"approval": {"denialsPerMinute": 5, "restMinutes": 9}}"#, &[]);
         check("{}", r#"{}|{"t": "read"}"#, &["counts as `read`"]);
         check("{}", r#"{}|{"t": "destructive"}"#, &[]);
         check(r#"{}|{"t": "write"}"#, "{}", &["goes"]);

@@ -324,6 +324,13 @@ pub struct Approval {
     /// Minutes from the asking in which a call can be decided and an approved one called again.
     #[schemars(range(min = 1, max = 10_080))]
     pub expire_minutes: u64,
+    /// So many calls of one client and one server that a person denies within a minute let further ones that would ask be
+    /// refused at once for a while; 0: never.
+    #[schemars(range(min = 0, max = 1000))]
+    pub denials_per_minute: u64,
+    /// Minutes for which they are refused.
+    #[schemars(range(min = 1, max = 1440))]
+    pub rest_minutes: u64,
     /// Lets the processes that a host or a server started decide like a person. Counts only where it was set before the
     /// hub's first start, or by a person.
     pub from_host_tree: bool,
@@ -331,7 +338,14 @@ pub struct Approval {
 
 impl Default for Approval {
     fn default() -> Approval {
-        Approval { hold_seconds: 45, hold_seconds_with_progress: 45, expire_minutes: 15, from_host_tree: false }
+        Approval {
+            hold_seconds: 45,
+            hold_seconds_with_progress: 45,
+            expire_minutes: 15,
+            denials_per_minute: 10,
+            rest_minutes: 5,
+            from_host_tree: false,
+        }
     }
 }
 

@@ -51,6 +51,10 @@ pub struct ApprovalConfig {
     pub hold_with_progress: Duration,
     /// How long a call can be decided and an approval redeemed.
     pub expire: Duration,
+    /// So many denials of a client's and a server's calls within a minute let the server rest; 0: never.
+    pub denials_per_minute: usize,
+    /// How long it rests.
+    pub rest: Duration,
     /// Whether processes of hosts and servers decide like a person.
     pub from_host_tree: bool,
 }
@@ -63,8 +67,17 @@ impl Default for ApprovalConfig {
 
 impl From<Approval> for ApprovalConfig {
     fn from(keys: Approval) -> ApprovalConfig {
-        let Approval { hold_seconds, hold_seconds_with_progress, expire_minutes, from_host_tree } = keys;
+        let Approval {
+            hold_seconds,
+            hold_seconds_with_progress,
+            expire_minutes,
+            denials_per_minute,
+            rest_minutes,
+            from_host_tree,
+        } = keys;
         ApprovalConfig {
+            denials_per_minute: usize::try_from(denials_per_minute).unwrap_or(usize::MAX),
+            rest: Duration::from_secs(rest_minutes * 60),
             hold: Duration::from_secs(hold_seconds),
             hold_with_progress: Duration::from_secs(hold_seconds_with_progress),
             expire: Duration::from_secs(expire_minutes * 60),

@@ -2,7 +2,7 @@
 //! shown. An approval runs nothing by itself unless somebody still waits for it.
 
 use super::case::Case;
-use super::{hold, meet, now_ms};
+use super::{hold, meet, now_ms, rest};
 use crate::abort::{self, Point};
 use crate::ask::{self, Pending};
 use crate::catalog::ToolEntry;
@@ -192,6 +192,7 @@ async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str
     row.edited = None;
     let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Denied);
     core.ledger.put_call(row.clone(), Some(note)).await.map_err(|cause| unwritten(&cause))?;
+    rest::denied(core, &row);
     case.note(|now| *now = row);
     Ok(())
 }

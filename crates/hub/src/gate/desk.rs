@@ -116,7 +116,7 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes)
             && *grant.server == **tool.backend.key()
             && *grant.launch == *tool.backend.rules().launch_hash
             && *grant.tool == *tool.read.tool.name
-            && grant.definition == tool.read.tool.definition_hash
+            && grant.definition == tool.read.stands_for
     });
     Explained {
         name: tool.read.exposed.clone(),

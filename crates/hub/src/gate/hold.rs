@@ -2,7 +2,7 @@
 //! then it is told that the call is pending, and the record waits on.
 
 use super::case::{Asker, Case};
-use super::{decide, meet, now_ms, road};
+use super::{decide, meet, now_ms, rest, road};
 use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
 use crate::catalog::ToolEntry;
@@ -33,6 +33,9 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     if is_full(&core, &call.seat.identity.name) {
         let message = "Too many calls wait for a person already. Nothing was executed.";
         return ask::refuse(call, Refusal::new(Code::QueueFull, message));
+    }
+    if let Some(refusal) = rest::refusal(&core, &call.seat.identity.name, call.tool.backend.key()) {
+        return ask::refuse(call, refusal);
     }
     let case = match call.to {
         To::Case(case) => case,
@@ -72,7 +75,7 @@ pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
     case.under_way.set(false);
     *case.badge.borrow_mut() = Some(why.to_owned());
     case.note(|row| {
-        row.definition = Some(call.tool.read.tool.definition_hash);
+        row.definition = Some(call.tool.read.stands_for);
         row.launch = call.tool.backend.rules().launch_hash.to_string();
         row.decided_ms = 0;
         row.decided_by.clear();

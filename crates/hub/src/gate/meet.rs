@@ -119,7 +119,7 @@ pub(crate) fn row_of(seat: &SeatCore, tool: &ToolEntry, asked: Hash) -> CallReco
         session: seat.identity.session.to_string(),
         launch: backend.rules().launch_hash.to_string(),
         name: tool.read.exposed.clone(),
-        definition: Some(tool.read.tool.definition_hash),
+        definition: Some(tool.read.stands_for),
         asked: Some(asked),
         effect: tool.read.effect,
         ..CallRecord::new(seat.core.ledger.next_call(), client, backend.key(), own, now_ms())

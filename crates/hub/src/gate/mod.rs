@@ -4,6 +4,7 @@
 pub(crate) mod case;
 pub(crate) mod decide;
 pub(crate) mod desk;
+pub(crate) mod glance;
 pub(crate) mod hold;
 pub(crate) mod index;
 pub(crate) mod kept;
@@ -12,6 +13,7 @@ pub(crate) mod meet;
 pub(crate) mod pages;
 pub mod pins;
 pub(crate) mod receipt;
+pub(crate) mod rest;
 pub(crate) mod result;
 pub(crate) mod review;
 pub(crate) mod road;
@@ -50,6 +52,10 @@ pub struct Settings {
     pub expire: Duration,
     /// Hosts that were measured to wait longer.
     pub hosts: BTreeMap<String, Duration>,
+    /// So many calls of one client and server that a person denies within a minute let the server rest; 0: never.
+    pub denials_per_minute: usize,
+    /// How long it rests.
+    pub rest: Duration,
 }
 
 impl Default for Settings {
@@ -61,6 +67,8 @@ impl Default for Settings {
             hold_with_progress: Duration::from_secs(45),
             expire: Duration::from_secs(15 * 60),
             hosts: BTreeMap::new(),
+            denials_per_minute: 10,
+            rest: Duration::from_secs(5 * 60),
         }
     }
 }
@@ -94,6 +102,8 @@ pub(crate) struct Gate {
     /// The rest of results that are over the bound.
     pub(crate) pages: Pages,
     pub(crate) pins: Pins,
+    pub(crate) rests: rest::Rests,
+    pub(crate) glances: glance::Glances,
     pause: RefCell<Pause>,
     held: RefCell<Option<Held>>,
     distrust: Cell<bool>,
@@ -115,6 +125,8 @@ impl Default for Gate {
             lost: LostResults::default(),
             pages: Pages::default(),
             pins: Pins::default(),
+            rests: rest::Rests::default(),
+            glances: glance::Glances::default(),
             pause: RefCell::default(),
             held: RefCell::default(),
             distrust: Cell::new(false),
@@ -138,14 +150,21 @@ impl Gate {
     pub(crate) fn age(&self) -> u64 {
         self.age.get()
     }
-    /// An approval that is remembered, in place of an earlier one for the same.
+    /// An approval that is remembered, in place of an earlier one for the same definition, and beside those for other
+    /// approved definitions of the tool, of which a server may give now one and now another.
     pub(crate) fn remember_grant(&self, grant: Option<Grant>) {
         let Some(grant) = grant else { return };
         let mut grants = self.grants.borrow_mut();
-        grants.retain(|old| {
+        let is_of_same = |old: &Grant| {
             (&old.client, &old.server, &old.tool, &old.session)
-                != (&grant.client, &grant.server, &grant.tool, &grant.session)
-        });
+                == (&grant.client, &grant.server, &grant.tool, &grant.session)
+        };
+        grants.retain(|old| !is_of_same(old) || (old.launch == grant.launch && old.definition != grant.definition));
+        if grants.iter().filter(|old| is_of_same(old)).count() >= store::MOST_TEXTS
+            && let Some(oldest) = grants.iter().position(is_of_same)
+        {
+            grants.remove(oldest);
+        }
         grants.push(grant);
     }
     /// The log is not the one that was anchored last: nothing that may change something runs without a person's word.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use contract::change::{self, Change, Version};
 use contract::finding::Finding;
 use contract::hash::Hash;
+use contract::outcome::Code;
 use contract::scan;
 use policy::Effect;
 use rustc_hash::FxHashMap;
@@ -23,6 +24,28 @@ pub struct Head {
     pub hash: Hash,
     /// Effect class that it had.
     pub effect: Option<Effect>,
+}
+
+/// What was approved of one entry, the newest apart.
+#[derive(Clone, Debug)]
+struct Heads {
+    newest: Head,
+    /// The oldest first; most entries have none.
+    earlier: Vec<Head>,
+}
+
+impl Heads {
+    fn all(&self) -> impl Iterator<Item = &Head> {
+        self.earlier.iter().chain([&self.newest])
+    }
+    fn put(&mut self, head: Head) {
+        let before = std::mem::replace(&mut self.newest, head);
+        self.earlier.push(before);
+        self.earlier.retain(|earlier| earlier.hash != head.hash);
+        if self.earlier.len() >= store::MOST_TEXTS {
+            self.earlier.remove(0);
+        }
+    }
 }
 
 /// How an entry stands against what was approved.
@@ -66,6 +89,19 @@ impl Review {
     pub fn is_withheld(&self) -> bool {
         matches!(self, Review::Raised(_) | Review::Flagged(_))
     }
+    /// The same, as callers are told it.
+    pub(crate) fn withheld(&self) -> Option<(Code, &'static str)> {
+        match self {
+            Review::New | Review::Approved | Review::Calm(_) => None,
+            Review::Raised(_) => Some((
+                Code::DefinitionChanged,
+                "The tool's definition is not the one that was approved, and a person has to look at the change.",
+            )),
+            Review::Flagged(_) => {
+                Some((Code::Quarantined, "A person has to look at the tool's definition before it may be used."))
+            }
+        }
+    }
     /// Whether a person has something to look at.
     pub fn waits(&self) -> bool {
         !matches!(self, Review::New | Review::Approved)
@@ -84,7 +120,7 @@ impl Review {
 pub struct ServerPins {
     server: String,
     launch: String,
-    heads: Arc<HashMap<(PinKind, Box<str>), Head>>,
+    heads: Arc<HashMap<(PinKind, Box<str>), Heads>>,
     vault: Option<Vault>,
     /// Names of other servers' tools, for descriptions that speak of them.
     pub tools: HashSet<Box<str>>,
@@ -99,12 +135,16 @@ impl ServerPins {
     pub(crate) fn beside(self, tools: HashSet<Box<str>>) -> ServerPins {
         ServerPins { tools, ..self }
     }
-    /// The approved version of an entry.
+    fn heads(&self, kind: PinKind, name: &str) -> Option<&Heads> {
+        self.heads.get(&(kind, name.into()))
+    }
+    /// The newest approved version of an entry.
     pub fn head(&self, kind: PinKind, name: &str) -> Option<Head> {
-        self.heads.get(&(kind, name.into())).copied()
+        self.heads(kind, name).map(|heads| heads.newest)
     }
 
-    /// Judges an entry. `None`: its approved text has to be read for that, which this thread must not do.
+    /// Judges an entry, and tells which approved version it is the same as. `None`: its approved texts have to be read
+    /// for that, which this thread must not do.
     pub fn review(
         &self,
         kind: PinKind,
@@ -113,39 +153,43 @@ impl ServerPins {
         hash: Hash,
         effect: Option<Effect>,
         scanned: Scanned,
-    ) -> Option<Review> {
-        let head = self.head(kind, name);
-        if head.is_some_and(|head| head.hash == hash && effect <= head.effect) {
-            return Some(Review::Approved);
+    ) -> Option<(Review, Hash)> {
+        let heads = self.heads(kind, name);
+        if heads.is_some_and(|heads| heads.all().any(|head| head.hash == hash && effect <= head.effect)) {
+            return Some((Review::Approved, hash));
         }
         let findings = match scanned {
             Scanned::No => scan::scan(raw, scan_of(kind)),
             Scanned::Clean => Vec::new(),
         };
-        let Some(head) = head else {
-            return Some(match findings.is_empty() {
+        let Some(heads) = heads else {
+            let review = match findings.is_empty() {
                 true => Review::New,
                 false => Review::Flagged(Arc::new(Flagged { findings, changed: None })),
-            });
+            };
+            return Some((review, hash));
         };
-        let vault = self.vault.as_ref()?;
-        let approved = vault.approved(&self.server, &self.launch, kind, name).ok().flatten().map(Bytes::from);
-        let change = match &approved {
-            Some(text) => {
-                let is_tool = |word: &str| self.tools.contains(word);
-                change::compare(&[Version { hash: head.hash, raw: text }], Version { hash, raw }, &is_tool)
-            }
-            // Unreadable is never the same as approved.
-            None => Change::default(),
+        let mut texts = self.vault.as_ref()?.approved(&self.server, &self.launch, kind, name).unwrap_or_default();
+        // Only what is held fast in memory counts; what cannot be read is never the same as approved.
+        texts.retain(|(hash, _)| heads.all().any(|head| head.hash == *hash));
+        let versions: Vec<Version<'_>> =
+            texts.iter().map(|(hash, text)| Version { hash: *hash, raw: text.as_bytes() }).collect();
+        let is_tool = |word: &str| self.tools.contains(word);
+        let change = match versions.is_empty() {
+            true => Change::default(),
+            false => change::compare(&versions, Version { hash, raw }, &is_tool),
         };
-        let is_raised = approved.is_none() || !change.raised.is_empty() || effect > head.effect;
+        let nearest = texts.into_iter().nth(change.nearest);
+        let known = nearest.as_ref().map_or(hash, |(hash, _)| *hash);
+        let head = heads.all().find(|head| head.hash == known).unwrap_or(&heads.newest);
+        let is_raised = nearest.is_none() || !change.raised.is_empty() || effect > head.effect;
         let same = change.same && !is_raised;
-        let changed = Changed { approved, change, effect: head.effect };
+        let changed = Changed { approved: nearest.map(|(_, text)| Bytes::from(text)), change, effect: head.effect };
         Some(match (findings.is_empty(), same, is_raised) {
-            (false, ..) => Review::Flagged(Arc::new(Flagged { findings, changed: Some(changed) })),
-            (true, true, _) => Review::Approved,
-            (true, false, false) => Review::Calm(Arc::new(changed)),
-            (true, false, true) => Review::Raised(Arc::new(changed)),
+            (false, ..) => (Review::Flagged(Arc::new(Flagged { findings, changed: Some(changed) })), hash),
+            (true, true, _) => (Review::Approved, known),
+            (true, false, false) => (Review::Calm(Arc::new(changed)), hash),
+            (true, false, true) => (Review::Raised(Arc::new(changed)), hash),
         })
     }
 }
@@ -214,8 +258,11 @@ impl Pins {
             vault: self.vault.borrow().clone(),
             ..ServerPins::default()
         });
+        let head = Head { hash: pin.hash, effect: pin.effect };
         Arc::make_mut(&mut of.heads)
-            .insert((pin.kind, pin.name.as_str().into()), Head { hash: pin.hash, effect: pin.effect });
+            .entry((pin.kind, pin.name.as_str().into()))
+            .and_modify(|heads| heads.put(head))
+            .or_insert_with(|| Heads { newest: head, earlier: Vec::new() });
     }
     /// Whether a server of that name was ever launched.
     pub(crate) fn knows(&self, server: &str) -> bool {
@@ -230,10 +277,9 @@ impl Pins {
             Some(known) if known.contains(&hash) => Launch::Approved,
             Some([.., approved]) => {
                 let vault = self.vault.borrow();
-                let read =
-                    |vault: &Vault| vault.approved(server, &approved.to_string(), PinKind::Launch, "").ok().flatten();
-                let text = vault.as_ref().and_then(read);
-                let approved = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+                let read = |vault: &Vault| vault.approved(server, &approved.to_string(), PinKind::Launch, "").ok();
+                let text = vault.as_ref().and_then(read).and_then(|mut texts| texts.pop());
+                let approved = text.and_then(|(_, text)| serde_json::from_str(&text).ok()).unwrap_or_default();
                 let held = HeldLaunch { hash, words: words.to_vec(), approved };
                 self.held.borrow_mut().insert(server.to_owned(), held);
                 Launch::Held

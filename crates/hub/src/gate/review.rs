@@ -37,12 +37,12 @@ fn launch(core: &Core, backend: &Backend) -> Option<Candidate> {
         words: words.iter().map(|word| Word { text: format!("{} ", visible::escape(word)), changed: true }).collect(),
     };
     let change = Change {
-        same: false,
         raised: vec![Raise {
             place: String::new(),
             sentence: "another program or address is launched under its name".into(),
         }],
         lines: vec![line(&held.approved, Side::Approved), line(&held.words, Side::Now)],
+        ..Change::default()
     };
     let changed = Changed { approved: Some(Bytes::new()), change, effect: None };
     Some(Candidate {
@@ -151,15 +151,13 @@ pub(crate) fn seen(core: &Core, backend: &Backend) {
         matches!(it.kind, PinKind::Resource | PinKind::Template) && matches!(it.review, Review::Calm(_))
     };
     let is_new = |it: &Candidate| !matches!(it.kind, PinKind::Tool | PinKind::Launch) && it.state() == EntryState::New;
-    let pins: Vec<Pin> = candidates(core, backend)
-        .iter()
-        .filter(|it| is_new(it) || is_calm(it))
-        .map(|it| it.pin(backend, PinHow::FirstUse))
-        .collect();
+    let all = candidates(core, backend);
+    let pins: Vec<Pin> =
+        all.iter().filter(|it| is_new(it) || is_calm(it)).map(|it| it.pin(backend, PinHow::FirstUse)).collect();
     if !pins.is_empty() {
         hold_fast(core, pins);
     }
-    let waiting = candidates(core, backend).iter().filter(|it| it.review.waits()).count();
+    let waiting = all.iter().filter(|it| it.review.waits()).count();
     if waiting > 0 {
         tell(core, backend, waiting);
     }

@@ -2,7 +2,6 @@
 //! is refused or waits; nothing else leads to a server.
 
 use super::case::Case;
-use super::pins::Review;
 use super::{hold, meet, now_ms, review};
 use crate::abort::{self, Point};
 use crate::agent::SeatCore;
@@ -88,18 +87,8 @@ pub(crate) fn request_of(
 
 /// Why a tool may not be called before a person has looked at it.
 fn withheld(tool: &ToolEntry) -> Option<Refusal> {
-    if !tool.is_withheld() {
-        return None;
-    }
-    let (code, why) = match tool.review() {
-        Review::New | Review::Approved | Review::Calm(_) => return None,
-        Review::Raised(_) => (
-            Code::DefinitionChanged,
-            "The tool's definition is not the one that was approved, and the change needs a look",
-        ),
-        Review::Flagged(_) => (Code::Quarantined, "The tool's definition needs a look before it may be used"),
-    };
-    Some(Refusal::new(code, format!("{why}. A person has to review it. Nothing was executed.")))
+    let (code, why) = tool.review().withheld()?;
+    Some(Refusal::new(code, format!("{why} Nothing was executed.")))
 }
 
 /// What would be sent.
@@ -113,7 +102,7 @@ pub(crate) fn request(call: &Pending, arguments: &Bytes) -> Request {
         launch: Rc::clone(&tool.backend.rules().launch_hash),
         method: Rc::clone(&call.ask.method),
         tool: Rc::clone(tool.own_name()),
-        definition: Some(tool.read.tool.definition_hash),
+        definition: Some(tool.read.stands_for),
         digest: None,
         policy: call.seat.core.gate.policy(),
         effect: tool.read.effect,

@@ -224,6 +224,8 @@ fn settings(config: &config::Config, rulebook: Rulebook) -> Settings {
         hold: approval.hold,
         hold_with_progress: approval.hold_with_progress,
         expire: approval.expire,
+        denials_per_minute: approval.denials_per_minute,
+        rest: approval.rest,
         hosts: config.hosts.iter().filter_map(|(name, host)| Some((name.clone(), host.hold?))).collect(),
     }
 }

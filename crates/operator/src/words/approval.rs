@@ -1,6 +1,6 @@
 //! Calls that wait for a person.
 
-use super::{Decision, Effect, PinState, Scope, Tier};
+use super::{Decision, Effect, PinState, Rest, Scope, Tier};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -161,6 +161,9 @@ pub struct ApprovalList {
     pub paused_since_ms: Option<u64>,
     /// The next page of decided ones begins before this row of the log; None: there is none.
     pub before: Option<u64>,
+    /// Servers whose calls are refused where they would ask.
+    #[serde(default)]
+    pub resting: Vec<Rest>,
 }
 
 /// Names one approval.

@@ -159,7 +159,7 @@ pub struct CallSettled {
     pub finding: Finding,
 }
 
-/// Ends the hold of all risky calls.
+/// Ends the hold of all risky calls, or the rest of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
@@ -167,6 +167,25 @@ pub struct Resume {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub pin: Option<PinCode>,
+    /// Key of a server whose calls are refused where they would ask: ends only that.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub server: Option<String>,
+}
+
+/// A server of which a person denied so many calls of a client that further ones that would ask are refused for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Rest {
+    /// Its key.
+    pub server: String,
+    /// Whose calls.
+    pub client: String,
+    /// Since when.
+    pub since_ms: u64,
+    /// Until when.
+    pub until_ms: u64,
+    /// How many were denied within a minute.
+    pub denials: u32,
 }
 
 /// Whether all risky calls are held.
@@ -178,4 +197,7 @@ pub struct PauseState {
     pub by: Option<String>,
     /// Calls that wait for a person now.
     pub waiting: u32,
+    /// Servers whose calls are refused where they would ask.
+    #[serde(default)]
+    pub resting: Vec<Rest>,
 }

@@ -22,7 +22,7 @@ pub use audit::{
     AuditAccept, AuditAccepted, AuditCall, AuditExport, AuditFilter, AuditOpen, AuditPage, AuditQuery, AuditReport,
     AuditRow, AuditTail, AuditTrail, AuditValue, AuditValues,
 };
-pub use call::{Call, CallFilter, CallList, CallSettle, CallSettled, CallStanding, Finding, PauseState, Resume};
+pub use call::{Call, CallFilter, CallList, CallSettle, CallSettled, CallStanding, Finding, PauseState, Rest, Resume};
 pub use catalog::{
     CatalogApprove, CatalogApproved, CatalogDiff, CatalogFilter, DiffLine, DiffSide, DiffWord, EntryKind, EntryReview,
     ServerReview,

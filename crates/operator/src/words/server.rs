@@ -1,5 +1,6 @@
 //! Servers.
 
+use super::Rest;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -141,6 +142,9 @@ pub struct ServerDetail {
     pub stderr_tail: Vec<String>,
     /// File of its log.
     pub log_file: Option<String>,
+    /// Clients whose calls of it are refused where they would ask.
+    #[serde(default)]
+    pub resting: Vec<Rest>,
 }
 
 /// Entries for the config: exactly what a person pasted or typed.

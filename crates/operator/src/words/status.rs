@@ -1,6 +1,6 @@
 //! The hub at a glance.
 
-use super::Server;
+use super::{Rest, Server};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -36,6 +36,9 @@ pub struct Status {
     /// What waits for a person. An older hub does not say.
     #[serde(default)]
     pub waiting: Waiting,
+    /// Servers whose calls are refused where they would ask. An older hub does not say.
+    #[serde(default)]
+    pub resting: Vec<Rest>,
 }
 
 /// What waits for a person.

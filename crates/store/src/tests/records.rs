@@ -338,28 +338,70 @@ fn pins_and_grants_come_back() {
     let note = || Some(Note { server: "shop".into(), ..Note::new(Kind::Pin, NOW) });
     let tool = pin("a", PinKind::Tool, Some("{\"name\":\"a\"}"));
     let instructions = pin("", PinKind::Instructions, Some("be nice"));
-    let newer = Pin { hash: Hash::of(b"newer"), raw: None, ..tool.clone() };
-    do_job(&desk, Job::PutPins { pins: vec![tool, instructions.clone()], note: note() });
+    let newer = Pin { hash: Hash::of(b"newer"), raw: Some("{}".into()), ..tool.clone() };
+    do_job(&desk, Job::PutPins { pins: vec![tool.clone(), instructions.clone()], note: note() });
     do_job(&desk, Job::PutPins { pins: vec![newer.clone()], note: None });
+    // Approved once more, without its text: the newest again, with the text that is there.
+    do_job(&desk, Job::PutPins { pins: vec![Pin { raw: None, ..tool.clone() }], note: None });
     for grant in [grant("a", None), grant("a", Some("s1")), grant("b", Some("s1")), grant("b", Some("s2"))] {
         do_job(&desk, Job::Remember { grant, note: None });
     }
     let which = Grants { session: Some("s1".into()), ..Grants::default() };
     do_job(&desk, Job::ForgetGrants { which, note: Some(Note::new(Kind::Grant, NOW)) });
     let vault = desk.opened.vault.clone();
-    assert_eq!(vault.approved("shop", "sha256:1", PinKind::Tool, "a").unwrap().unwrap(), "{\"name\":\"a\"}");
-    assert_eq!(vault.approved("shop", "sha256:2", PinKind::Tool, "a").unwrap(), None);
+    let texts = vault.approved("shop", "sha256:1", PinKind::Tool, "a").unwrap();
+    assert_eq!(texts, [(newer.hash, "{}".to_owned()), (tool.hash, "{\"name\":\"a\"}".to_owned())]);
+    assert_eq!(vault.approved("shop", "sha256:2", PinKind::Tool, "a").unwrap(), []);
     desk.stop();
     let kept = reopened(home.path());
-    assert_eq!(kept.pins, [newer, Pin { raw: None, ..instructions }]);
+    assert_eq!(kept.pins, [Pin { raw: None, ..newer }, Pin { raw: None, ..tool }, Pin { raw: None, ..instructions }]);
     assert_eq!(kept.grants, [grant("a", None), grant("b", Some("s2"))]);
     assert_eq!(kinds(home.path())[..3], ["start", "pin", "grant"]);
 
     let desk = Desk::open(home.path());
     do_job(&desk, Job::DropPins { server: "shop".into() });
     do_job(&desk, Job::ForgetGrants { which: Grants::default(), note: None });
-    assert_eq!(desk.opened.vault.approved("shop", "sha256:1", PinKind::Tool, "a").unwrap(), None);
+    assert_eq!(desk.opened.vault.approved("shop", "sha256:1", PinKind::Tool, "a").unwrap(), []);
     desk.stop();
     let kept = reopened(home.path());
     assert_eq!((kept.pins.len(), kept.grants.len()), (0, 0));
+}
+
+#[test]
+fn of_one_entry_the_newest_eight_texts_stay_and_so_of_remembered_approvals() {
+    let home = tempfile::tempdir().unwrap();
+    let desk = Desk::open(home.path());
+    let hash = |n: u64| Hash::of(&n.to_be_bytes());
+    for n in 0..12 {
+        let pin = Pin {
+            server: "shop".into(),
+            launch: "sha256:1".into(),
+            kind: PinKind::Tool,
+            name: "a".into(),
+            hash: hash(n),
+            effect: Some(policy::Effect::Write),
+            raw: Some(n.to_string()),
+            at_ms: NOW + n,
+            how: PinHow::Person,
+        };
+        let grant = policy::Grant {
+            client: "cursor".into(),
+            server: "shop".into(),
+            launch: "sha256:1".into(),
+            tool: "a".into(),
+            definition: hash(n),
+            effect: policy::Effect::Write,
+            session: None,
+            at_ms: NOW + n,
+        };
+        do_job(&desk, Job::PutPins { pins: vec![pin], note: None });
+        do_job(&desk, Job::Remember { grant, note: None });
+    }
+    let texts = desk.opened.vault.approved("shop", "sha256:1", PinKind::Tool, "a").unwrap();
+    let newest: Vec<(Hash, String)> = (4..12).map(|n| (hash(n), n.to_string())).collect();
+    assert_eq!(texts, newest);
+    desk.stop();
+    let kept = reopened(home.path());
+    assert_eq!(kept.pins.iter().map(|pin| pin.hash).collect::<Vec<_>>(), (4..12).map(hash).collect::<Vec<_>>());
+    assert_eq!(kept.grants.iter().map(|it| it.definition).collect::<Vec<_>>(), (4..12).map(hash).collect::<Vec<_>>());
 }

@@ -178,6 +178,7 @@ impl Queue {
                 approvals: self.items.iter().map(|detail| detail.approval.clone()).collect(),
                 pin_set: self.pin.is_some(),
                 paused_since_ms: None,
+                resting: Vec::new(),
             }),
             "approval.show" => document(self.item(&words::<ApprovalId>(body).id)?),
             "approval.approve" => {
