@@ -2,7 +2,7 @@
 
 use crate::fake::fake;
 use serde_json::{Value, json};
-use stories::{Client, Home, sample, text};
+use stories::{Client, Home, eventually, sample, text};
 
 fn attached(home: &Home) -> Client {
     let mut client = home.stdio(&["--host", "story"]);
@@ -129,4 +129,21 @@ fn writes_run_one_at_a_time_and_reads_beside_them() {
     let read = client.send("tools/call", json!({ "name": "s__echo", "arguments": { "text": "x" } }));
     let order: Vec<Value> = (0..3).map(|_| client.hear()["id"].clone()).collect();
     assert_eq!(order, [read, first, second]);
+}
+
+#[test]
+fn a_call_refused_for_lists_that_never_come_tells_how_long_it_waited() {
+    let home = Home::with(json!({ "f": fake(&["--list", "once"]) }));
+    let _hub = home.serve();
+    let mut client = attached(&home);
+    client.await_tool("f__echo");
+    client.call("f__same_list", json!({}));
+    let refused = client.call("f__echo", json!({}));
+    assert!(text(&refused).contains("does not say how"), "{refused}");
+    let call = refused["_meta"]["dev.callgate/outcome"]["call_id"].as_str().unwrap();
+    let row = eventually("its row", || {
+        let (code, out, _) = home.run(&["audit", "show", call, "--json"]);
+        (code == 0).then(|| serde_json::from_str::<Value>(&out).unwrap()["rows"][0].clone())
+    });
+    assert!(row["checked_us"].as_u64().unwrap() > 5_000_000, "{row}");
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A scripted MCP server for the stories: each tool is one way in which real servers misbehave.
 
-Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|exit|null|late|deep|flood] [--name NAME]
+Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|exit|null|late|once|deep|flood] [--name NAME]
                [--heavy N] [--tool ONLY]
 """
 import json
@@ -152,7 +152,8 @@ def call(id, params):
     elif name == "burst":
         for n in range(int(arguments.get("count", 200))):
             send({"jsonrpc": "2.0", "method": "notifications/progress",
-                  "params": {"progressToken": token, "progress": n + 1}})
+                  "params": {"progressToken": token, "progress": n + 1,
+                             **({"message": arguments["message"]} if "message" in arguments else {})}})
         text(id, "done")
     elif name == "seen":
         text(id, json.dumps(saw))
@@ -208,6 +209,8 @@ def main():
             lists += 1
             if FLAGS.get("--list") == "late" and lists == 1:
                 error(id, -32000, "not ready yet")
+                continue
+            if FLAGS.get("--list") == "once" and lists > 1:
                 continue
             if FLAGS.get("--list") == "deep":
                 deep = '{"name":"deep","inputSchema":{"type":"object","x":%s}}' % ("[" * 1000 + "]" * 1000)

@@ -38,6 +38,8 @@ mod manage;
 #[cfg(unix)]
 mod order;
 #[cfg(unix)]
+mod others;
+#[cfg(unix)]
 mod person;
 #[cfg(unix)]
 mod pins;
@@ -45,5 +47,7 @@ mod pins;
 mod secrets;
 #[cfg(unix)]
 mod single;
+#[cfg(unix)]
+mod tasks;
 #[cfg(unix)]
 mod values;

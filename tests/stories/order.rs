@@ -24,6 +24,34 @@ fn progress_comes_whole_in_order_and_before_the_answer() {
     }
 }
 
+/// Ten thousand notices with terminal sequences: the first ones, some on the way, and the latest, none of them coloured.
+#[test]
+fn a_flood_of_progress_is_thinned_and_cleaned_and_ends_with_the_latest() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("f__burst");
+    let arguments = json!({ "count": 10_000, "message": "\u{1b}[31mred\u{1b}[0m" });
+    let params = json!({ "name": "f__burst", "arguments": arguments, "_meta": { "progressToken": "t" } });
+    let start = std::time::Instant::now();
+    let id = client.send("tools/call", params);
+    let mut heard = Vec::new();
+    loop {
+        let message = client.hear();
+        if message["id"] == id {
+            assert_eq!(text(&message["result"]), "done");
+            break;
+        }
+        assert_eq!(message["params"]["message"], "red", "{message}");
+        heard.push(message["params"]["progress"].as_u64().unwrap());
+    }
+    // A burst, and one more in each hundredth of a second.
+    let most = 258 + start.elapsed().as_millis() / 10;
+    assert!(heard.len() as u128 <= most && heard.len() >= 256, "{} of {most}", heard.len());
+    assert!(heard.is_sorted() && heard.last() == Some(&10_000), "{heard:?}");
+}
+
 #[test]
 fn a_cancel_reaches_the_right_request_and_nothing_else() {
     let home = Home::with(json!({ "f": fake(&[]) }));

@@ -3,6 +3,7 @@
 //! The era adapters translate from and to it; nothing else in the hub knows eras.
 
 use crate::body::Rope;
+use crate::object;
 use crate::params::Params;
 use bytes::Bytes;
 use std::cell::{Cell, OnceCell};
@@ -135,7 +136,15 @@ impl Origin {
     pub fn new(version: Version, client_info: Bytes, capabilities: Bytes, level: Option<Level>) -> Origin {
         Origin { version, client_info, capabilities, level: Cell::new(level), stamp: OnceCell::new() }
     }
+    /// Whether it said on this request that it takes a task in place of a result.
+    pub fn takes_tasks(&self) -> bool {
+        let extensions = object::get(&self.capabilities, "extensions").filter(|_| self.version.era() == Era::Modern);
+        extensions.and_then(|all| object::get(&all, TASKS)).is_some_and(|said| said.first() == Some(&b'{'))
+    }
 }
+
+/// The extension by which a client is told of a task in place of a result.
+pub const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// One request in internal form.
 #[derive(Clone, Debug)]

@@ -15,6 +15,6 @@ mod tests;
 
 pub use body::{Rope, Sink};
 pub use envelope::{Fault, FaultKind, Frame, Kind, own_id, readable_id};
-pub use exchange::{Answer, Ask, Era, Fate, Level, Origin, Progress, Receipt, Reply, Version};
+pub use exchange::{Answer, Ask, Era, Fate, Level, Origin, Progress, Receipt, Reply, TASKS, Version};
 pub use lines::{Line, LineBuf};
 pub use params::Params;

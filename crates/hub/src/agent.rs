@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::SystemTime;
-use store::Subject;
+use store::{CallRecord, Subject};
 
 /// What a client sees.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ pub struct Identity {
     pub name: Rc<str>,
     /// True where the name is only the client's own word.
     pub unverified: bool,
-    /// `stdio`, `socket`, `http` or `operator`.
+    /// `stdio`, `socket`, `http` or `operator`; `task` where the client is not there.
     pub transport: &'static str,
     /// What *this session* means for it: one adapter, over reconnects and restarts of the hub, or one token.
     pub session: Rc<str>,
@@ -147,7 +147,42 @@ pub struct SeatCore {
     next: Cell<u64>,
 }
 
+/// Nobody is there to be told.
+struct Nobody;
+
+impl Notices for Nobody {
+    fn notice(&self, _: &Notice) {}
+}
+
+/// How a client that is not there would reach the hub.
+const ABSENT: &str = "task";
+
 impl SeatCore {
+    /// The place of the client of this record, which is not there itself. No door and no list knows of it.
+    pub(crate) fn absent(core: &Rc<Core>, row: &CallRecord) -> Rc<SeatCore> {
+        Rc::new(SeatCore {
+            core: Rc::clone(core),
+            identity: Identity {
+                name: row.client.as_str().into(),
+                unverified: false,
+                transport: ABSENT,
+                session: row.session.as_str().into(),
+                process: None,
+            },
+            subject: core.ledger.subject(&row.client),
+            view: View::Server(row.server.as_str().into()),
+            notices: Rc::new(Nobody),
+            marks: Cell::new(None),
+            level: Cell::new(None),
+            since: SystemTime::now(),
+            arrivals: Arrivals::default(),
+            running: RefCell::default(),
+            next: Cell::new(0),
+        })
+    }
+    pub(crate) fn is_absent(&self) -> bool {
+        self.identity.transport == ABSENT
+    }
     pub(crate) fn ticket(&self) -> u64 {
         self.next.replace(self.next.get() + 1)
     }

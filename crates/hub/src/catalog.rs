@@ -11,6 +11,7 @@ mod uri;
 
 use pages::Laying;
 pub use pages::{BadCursor, Pages};
+pub(crate) use uri::origin;
 
 use crate::agent::View;
 use crate::backend::Backend;
@@ -324,12 +325,17 @@ impl Catalog {
     pub fn prompt(&self, name: &str) -> Option<&Rc<Entry>> {
         self.prompts.get(name)
     }
+    /// The entry of a URI: it is listed, or fits a template.
+    pub fn resource(&self, uri: &str) -> Option<&Rc<Entry>> {
+        self.resources.get(uri).or_else(|| self.templates.iter().find(|entry| uri::matches(&entry.read.own, uri)))
+    }
+    /// A resource by its URI, or a template by its own text.
+    pub fn entry(&self, label: &str) -> Option<&Rc<Entry>> {
+        self.resources.get(label).or_else(|| self.templates.iter().find(|entry| entry.read.own == label))
+    }
     /// The server that has a URI: listed, by template, or the only one with anything of that scheme and authority.
     pub fn owner_of(&self, uri: &str) -> Option<&Rc<Backend>> {
-        if let Some(entry) = self.resources.get(uri) {
-            return Some(&entry.backend);
-        }
-        if let Some(entry) = self.templates.iter().find(|entry| uri::matches(&entry.read.own, uri)) {
+        if let Some(entry) = self.resource(uri) {
             return Some(&entry.backend);
         }
         let origin = uri::origin(uri);

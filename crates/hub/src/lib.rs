@@ -19,5 +19,6 @@ mod private_file;
 pub mod record;
 pub mod relay;
 mod road;
+mod thing;
 pub mod tokens;
 mod views;

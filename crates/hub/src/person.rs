@@ -3,7 +3,7 @@
 pub use contract::change::{DiffLine, Side};
 pub use contract::{CallId, Hash};
 pub use policy::{CallState, RuleFinding, RuleSource, Scope, Then, Tier};
-pub use store::CallRecord;
+pub use store::{CallRecord, Method};
 
 use serde::{Deserialize, Serialize};
 

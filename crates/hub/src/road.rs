@@ -16,11 +16,12 @@ use crate::gate::settle;
 use crate::lanes::Entered;
 use crate::murmur::Murmur;
 use crate::record::{self, Record};
+use crate::thing;
 use bytes::Bytes;
+use contract::Effort;
 use contract::outcome::{Code, Output, Refusal};
-use contract::{CallId, Effort};
 use frame::{Answer, Ask, Level, Origin, Params, Progress, Reply, object};
-use policy::{Effect, Judgement, Permit, Then};
+use policy::{Effect, Permit};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -55,7 +56,7 @@ pub struct Run {
     wants_progress: bool,
     /// What the client asked for, where it may change something: its reply must not be lost unnoticed.
     asked: Option<Params>,
-    seat: Weak<SeatCore>,
+    seat: Place,
     core: Rc<Core>,
     /// Its place among the seat's runs.
     ticket: u64,
@@ -68,6 +69,26 @@ pub struct Run {
     case: Option<Rc<Case>>,
     /// Its result goes here since its client stopped waiting.
     lost: RefCell<Option<Rc<Lost>>>,
+}
+
+/// Its client's place.
+enum Place {
+    /// Kept by the client.
+    There(Weak<SeatCore>),
+    /// Of a client that is not there: kept by the run.
+    Absent(Rc<SeatCore>),
+}
+
+impl Place {
+    fn of(seat: &Rc<SeatCore>) -> Place {
+        if seat.is_absent() { Place::Absent(Rc::clone(seat)) } else { Place::There(Rc::downgrade(seat)) }
+    }
+    fn upgrade(&self) -> Option<Rc<SeatCore>> {
+        match self {
+            Place::There(seat) => seat.upgrade(),
+            Place::Absent(seat) => Some(Rc::clone(seat)),
+        }
+    }
 }
 
 /// What is to be sent, resolved and checked.
@@ -93,7 +114,7 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, pe
         origin: ask.origin,
         wants_progress: ask.wants_progress,
         asked: (plan.effect != Effect::Read).then_some(ask.params),
-        seat: Rc::downgrade(seat),
+        seat: Place::of(seat),
         core: Rc::clone(&seat.core),
         ticket,
         phase: Cell::new(Phase::Intent),
@@ -118,22 +139,6 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, pe
             run.send();
         }
     });
-}
-
-/// Ends a request that is no call of a tool and that the rules do not let through.
-pub(crate) fn denied(core: &Core, method: &str, record: Record, reply: Box<dyn Reply>, judgement: &Judgement) {
-    core.ledger.refused(&record, Code::Denied);
-    let message = match judgement.then() {
-        Then::Ask => {
-            "A person would have to allow this, and only calls of tools can wait for one. Nothing was executed."
-        }
-        Then::Allow | Then::Deny => "Denied by a rule. Nothing was executed.",
-    };
-    let message = match judgement.reason() {
-        Some(reason) => format!("{message} ({reason})"),
-        None => message.to_owned(),
-    };
-    reply.done(refusal(method, None, Code::Denied, &message, record.id()));
 }
 
 impl Run {
@@ -315,7 +320,7 @@ impl Run {
         let Some(reply) = self.reply.borrow_mut().take() else { return };
         let Some((tool, asked)) = self.must_arrive() else { return reply.done(answer) };
         match (&self.case, self.seat.upgrade()) {
-            (Some(case), _) if case.waiters() == 0 && case.key().is_none() => {
+            (Some(case), _) if !case.is_wanted() && case.key().is_none() => {
                 receipt::nobody(&self.core, case, tool, &answer);
             }
             (Some(case), _) => case.deliver(&answer),
@@ -334,11 +339,12 @@ impl Run {
         let reply = self.reply.borrow_mut().take();
         let call = self.record.borrow().id();
         self.close(Ending::Code(code), 0);
+        let refusal = Refusal::new(code, message).of_call(call);
         if let Some(case) = &self.case {
-            settle::given_back(&self.core, case);
+            settle::given_back(&self.core, case, &refusal);
         }
         if let Some(reply) = reply {
-            reply.done(refusal(&self.method, self.tool.as_deref(), code, message, call));
+            reply.done(self.told(&refusal));
         }
     }
 
@@ -413,15 +419,23 @@ impl Run {
             Ok(answer) => judge(answer, &self.method),
             Err(failure) => (Ending::Code(code_of(failure)), 0),
         };
-        if let (Some(case), Err(failure)) = (&self.case, &end) {
-            settle::failed(&self.core, case, failure);
-        }
         let answer = end.unwrap_or_else(|failure| {
-            let call = self.record.borrow().id();
-            let message = self.sentence(&failure);
-            refusal(&self.method, self.tool.as_deref(), code_of(&failure), &message, call)
+            let refusal = Refusal::new(code_of(&failure), self.sentence(&failure)).of_call(self.record.borrow().id());
+            if let Some(case) = &self.case {
+                settle::failed(&self.core, case, &failure, &refusal);
+            }
+            self.told(&refusal)
         });
         self.over(answer, ending, size);
+    }
+
+    /// A refusal in the form that fits what was asked for.
+    fn told(&self, refusal: &Refusal) -> Answer {
+        if &*self.method == "tools/call" {
+            let output = self.tool.as_ref().map_or(Output::Free, |tool| tool.output());
+            return Answer::result(refusal.tool_result(output));
+        }
+        thing::refused(refusal)
     }
 
     /// Tells everybody, writes it down, lets the next one go.
@@ -499,18 +513,6 @@ fn code_of(failure: &Failure) -> Code {
         Failure::TooLarge(_) => Code::ResultTooLarge,
         Failure::Unreadable(_) | Failure::TooDeep(_) => Code::InvalidResult,
     }
-}
-
-/// A refusal in the form that fits the method: a tool result, or a JSON-RPC error with the same object as data.
-fn refusal(method: &str, tool: Option<&ToolEntry>, code: Code, message: &str, call: CallId) -> Answer {
-    let refusal = Refusal::new(code, message).of_call(call);
-    if method == "tools/call" {
-        return Answer::result(refusal.tool_result(tool.map_or(Output::Free, ToolEntry::output)));
-    }
-    let text = object::quote(message);
-    // A refusal is about the request; everything else is a failure on the way (rules.md 12).
-    let number = if code == Code::Denied { -32602 } else { -32603 };
-    Answer::Error(format!("{{\"code\":{number},\"message\":{text},\"data\":{}}}", refusal.object()).into())
 }
 
 /// The server's side of a run, with what it says before it answers.

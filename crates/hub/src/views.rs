@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::core::declares;
 use crate::operate::{ClientView, ServerDetail, ServerView, Slow, ToolView};
-use frame::object;
+use frame::{TASKS, object};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
@@ -42,10 +42,14 @@ pub(crate) fn describe(view: &View, listings: &[(Rc<str>, Rc<Listing>, Option<St
     }
 }
 
-/// A view of one server keeps what that server says of itself, but for what the hub does not carry yet.
+/// A view of one server keeps what that server says of itself, but for what the hub does not carry: its tasks.
 fn alone(listing: &Listing, instructions: Option<String>, mut capabilities: Vec<String>) -> Description {
     for group in ["extensions", "experimental"] {
         if let Some(declared) = object::get(&listing.capabilities, group) {
+            let declared = match object::get(&declared, TASKS) {
+                Some(_) => object::Edit::new().remove(TASKS).apply(&declared).join(),
+                None => declared,
+            };
             capabilities.push(format!("\"{group}\":{}", String::from_utf8_lossy(&declared)));
         }
     }

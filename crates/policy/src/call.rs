@@ -17,7 +17,8 @@ pub enum CallState {
     Intent,
     /// It ran; what it gave is kept for a retry.
     Settled,
-    /// It was refused by a person, or by rules that changed while it waited. Nothing ran; its key is free.
+    /// It was refused by a person, or by rules that changed while it waited, or its client took it back. Nothing ran;
+    /// its key is free.
     Denied,
     /// Nobody decided or used it in time. Nothing ran; its key is free.
     Expired,
@@ -56,6 +57,8 @@ pub enum Event {
     Stricter,
     /// Judged again, the rules deny it.
     Forbid,
+    /// Its client takes it back for good: nobody is asked any more and nothing will run.
+    Withdraw,
     /// Certainly nothing was sent of it: cancelled, refused or crashed before its flight mark.
     NotSent(Leave),
     /// It ended with an answer, or with a failure of which it is known that it ran.
@@ -125,7 +128,7 @@ impl CallState {
 
 impl Event {
     /// Every event.
-    pub const ALL: [Event; 15] = [
+    pub const ALL: [Event; 16] = [
         Event::Ask,
         Event::Refuse,
         Event::Approve,
@@ -134,6 +137,7 @@ impl Event {
         Event::Claim,
         Event::Stricter,
         Event::Forbid,
+        Event::Withdraw,
         Event::NotSent(Leave::Rules),
         Event::NotSent(Leave::Person),
         Event::End,
@@ -154,6 +158,7 @@ impl Event {
             Event::Claim => "claimed",
             Event::Stricter => "asked about again",
             Event::Forbid => "forbidden",
+            Event::Withdraw => "taken back",
             Event::NotSent(Leave::Rules | Leave::Person) => "given back",
             Event::End => "ended",
             Event::Lost => "lost",
@@ -180,6 +185,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Expire
             | Event::Stricter
             | Event::Forbid
+            | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
             | Event::End
             | Event::Lost
@@ -189,7 +195,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
         },
         CallState::Waiting => match event {
             Event::Approve => Ok(CallState::Approved),
-            Event::Deny | Event::Forbid => Ok(CallState::Denied),
+            Event::Deny | Event::Forbid | Event::Withdraw => Ok(CallState::Denied),
             Event::Expire => Ok(CallState::Expired),
             Event::Ask
             | Event::Refuse
@@ -205,7 +211,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
         CallState::Approved => match event {
             Event::Claim => Ok(CallState::Intent),
             Event::Stricter => Ok(CallState::Waiting),
-            Event::Forbid => Ok(CallState::Denied),
+            Event::Forbid | Event::Withdraw => Ok(CallState::Denied),
             Event::Expire => Ok(CallState::Expired),
             // The first decision holds: a second one, also the opposite, comes too late.
             Event::Approve
@@ -233,6 +239,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Claim
             | Event::Stricter
             | Event::Forbid
+            | Event::Withdraw
             | Event::Ran
             | Event::NotRan
             | Event::Forget => unfit,
@@ -249,6 +256,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Claim
             | Event::Stricter
             | Event::Forbid
+            | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
             | Event::Lost
             | Event::Forget => unfit,
@@ -263,6 +271,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Claim
             | Event::Stricter
             | Event::Forbid
+            | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
             | Event::End
             | Event::Lost
@@ -278,6 +287,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Claim
             | Event::Stricter
             | Event::Forbid
+            | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
             | Event::End
             | Event::Lost

@@ -50,6 +50,26 @@ pub struct Profile<'a> {
     pub annotations: &'a [u8],
 }
 
+impl<'a> Profile<'a> {
+    /// Of something of which no more is known than what it is: what is no tool.
+    pub const fn bare(target: Target, name: &'a str, own: &'a str, server: &'a str, effect: Effect) -> Profile<'a> {
+        Profile {
+            target,
+            name,
+            own,
+            server,
+            effect,
+            hints: Hints { read_only: None, destructive: None },
+            tag: None,
+            flagged: false,
+            partly_checked: false,
+            takes_url: false,
+            arguments: &[],
+            annotations: b"",
+        }
+    }
+}
+
 /// What a call adds to what is known of the tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {

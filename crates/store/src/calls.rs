@@ -5,7 +5,7 @@ use crate::batch::{effect_code, effect_of};
 use crate::pin::hash;
 use crate::recover::{Standing, after, close};
 use crate::seal::{Column, Seal};
-use crate::{CallNumber, CallRecord, KEYS_KEPT_MS, Outcome, REFUSALS_KEPT_MS};
+use crate::{CallNumber, CallRecord, KEYS_KEPT_MS, Method, Outcome, REFUSALS_KEPT_MS};
 use bytes::Bytes;
 use contract::Hash;
 use policy::{CallState, Scope, Tier};
@@ -85,12 +85,13 @@ pub(crate) fn end(conn: &Connection, call: CallNumber, outcome: Outcome, was_mar
         return Ok(());
     }
     let mut find = conn.prepare_cached(
-        "SELECT state, key IS NOT NULL, scope > 0, expires_at FROM calls WHERE call = ? AND intent > 0",
+        "SELECT state, key IS NOT NULL OR task IS NOT NULL, scope > 0, expires_at FROM calls
+            WHERE call = ? AND intent > 0",
     )?;
     let standing = find.query_row([call], |row| {
         Ok(Standing {
             state: state_of(row.get(0)?)?,
-            has_key: row.get(1)?,
+            keeps_end: row.get(1)?,
             was_approved: row.get(2)?,
             expires_ms: row.get::<_, i64>(3)? as u64,
         })
@@ -146,7 +147,8 @@ pub(crate) fn put(conn: &Connection, seal: &Seal, it: &CallRecord) -> Sql<()> {
         false => ("excluded.arguments", "excluded.edited"),
     };
     conn.prepare_cached(&format!(
-        "INSERT INTO calls VALUES(?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        "INSERT INTO calls VALUES(?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                ?, ?)
             ON CONFLICT(call) DO UPDATE SET state = excluded.state, client = excluded.client,
             session = excluded.session, server = excluded.server, launch = excluded.launch, tool = excluded.tool,
             name = excluded.name, definition = excluded.definition, asked = excluded.asked, sent = excluded.sent,
@@ -154,7 +156,7 @@ pub(crate) fn put(conn: &Connection, seal: &Seal, it: &CallRecord) -> Sql<()> {
             rule = excluded.rule, why = excluded.why, asked_at = excluded.asked_at, expires_at = excluded.expires_at,
             decided_at = excluded.decided_at, decided_by = excluded.decided_by, reason = excluded.reason,
             scope = excluded.scope, outcome = excluded.outcome, ended_at = excluded.ended_at,
-            arguments = {arguments}, edited = {edited}"
+            arguments = {arguments}, edited = {edited}, method = excluded.method, task = excluded.task"
     ))?
     .execute(params![
         it.call.0 as i64,
@@ -184,6 +186,8 @@ pub(crate) fn put(conn: &Connection, seal: &Seal, it: &CallRecord) -> Sql<()> {
         it.ended_ms as i64,
         sealed(Column::Arguments, &it.arguments)?,
         sealed(Column::Edited, &it.edited)?,
+        it.method.code() as i64,
+        it.task,
     ])
     .map(drop)
 }
@@ -191,7 +195,8 @@ pub(crate) fn put(conn: &Connection, seal: &Seal, it: &CallRecord) -> Sql<()> {
 /// A call with a record has run to its end. Whether a result is to be kept for it.
 pub(crate) fn settle(conn: &Connection, call: CallNumber, outcome: Outcome, ended_ms: u64) -> Sql<bool> {
     let call = call.0 as i64;
-    let gone = "DELETE FROM calls WHERE call = ? AND client IS NOT NULL AND key IS NULL AND intent = 0";
+    let gone =
+        "DELETE FROM calls WHERE call = ? AND client IS NOT NULL AND key IS NULL AND task IS NULL AND intent = 0";
     if conn.prepare_cached(gone)?.execute([call])? > 0 {
         return Ok(false);
     }
@@ -200,8 +205,8 @@ pub(crate) fn settle(conn: &Connection, call: CallNumber, outcome: Outcome, ende
             WHERE call = ? AND client IS NOT NULL",
     )?
     .execute([outcome.code() as i64, ended_ms as i64, call])?;
-    let mut has_key = conn.prepare_cached("SELECT key IS NOT NULL FROM calls WHERE call = ?")?;
-    Ok(has_key.query_row([call], |row| row.get(0)).optional()?.unwrap_or(false))
+    let mut is_kept = conn.prepare_cached("SELECT key IS NOT NULL OR task IS NOT NULL FROM calls WHERE call = ?")?;
+    Ok(is_kept.query_row([call], |row| row.get(0)).optional()?.unwrap_or(false))
 }
 
 /// Nothing is left to remember of a call, but for an intent that is still open: its end row will take that away.
@@ -213,7 +218,7 @@ pub(crate) fn forget(conn: &Connection, call: CallNumber) -> Sql<()> {
                 name = NULL, definition = NULL, asked = NULL, sent = NULL, key = NULL, policy = NULL, effect = NULL,
                 tier = NULL, rule = NULL, why = NULL, asked_at = NULL, expires_at = NULL, decided_at = NULL,
                 decided_by = NULL, reason = NULL, scope = NULL, outcome = NULL, ended_at = NULL, arguments = NULL,
-                edited = NULL WHERE call = ?",
+                edited = NULL, method = NULL, task = NULL WHERE call = ?",
         )?
         .execute([call])?;
     }
@@ -257,15 +262,15 @@ pub(crate) fn tidy(conn: &Connection) -> Sql<()> {
     conn.execute("DELETE FROM results WHERE call NOT IN (SELECT call FROM calls)", []).map(drop)
 }
 
-/// All records, oldest first; of settled ones only what a retry needs, since they may be many. Without a key nothing
+/// All records, oldest first; of settled ones that are no tasks only what a retry needs, since they may be many. Without a key nothing
 /// can be unsealed.
 pub(crate) fn read(conn: &Connection, seal: Option<&Seal>) -> Sql<Vec<CallRecord>> {
     let mut all = settled(conn)?;
     let mut select = conn.prepare(
         "SELECT call, state, client, session, server, launch, tool, name, definition, asked, sent, key, policy,
             effect, tier, rule, why, asked_at, expires_at, decided_at, decided_by, reason, scope, outcome, ended_at,
-            arguments, edited, EXISTS(SELECT 1 FROM results WHERE results.call = calls.call)
-            FROM calls WHERE client IS NOT NULL AND state <> 5 AND (state <> 2 OR intent > 0)",
+            arguments, edited, EXISTS(SELECT 1 FROM results WHERE results.call = calls.call), method, task
+            FROM calls WHERE client IS NOT NULL AND (state <> 5 OR task IS NOT NULL) AND (state <> 2 OR intent > 0)",
     )?;
     for record in select.query_map([], |row| read_one(row, seal))? {
         all.push(record?);
@@ -277,7 +282,8 @@ pub(crate) fn read(conn: &Connection, seal: Option<&Seal>) -> Sql<Vec<CallRecord
 fn settled(conn: &Connection) -> Sql<Vec<CallRecord>> {
     let mut select = conn.prepare(
         "SELECT calls.call, outcome, asked, key, ended_at, results.id IS NOT NULL FROM calls
-            LEFT JOIN results ON results.call = calls.call WHERE state = 5 AND client IS NOT NULL",
+            LEFT JOIN results ON results.call = calls.call
+            WHERE state = 5 AND client IS NOT NULL AND task IS NULL",
     )?;
     let rows = select.query_map([], |row| {
         let outcome = row.get::<_, i64>(1)?;
@@ -316,6 +322,7 @@ fn read_one(row: &Row<'_>, seal: Option<&Seal>) -> Sql<CallRecord> {
     let (arguments, edited) = (open(25, Column::Arguments)?, open(26, Column::Edited)?);
     let effect = number(13)?;
     let outcome = number(23)?;
+    let method = number(28)?;
     Ok(CallRecord {
         call,
         state: state_of(number(1)?)?,
@@ -345,6 +352,8 @@ fn read_one(row: &Row<'_>, seal: Option<&Seal>) -> Sql<CallRecord> {
         arguments,
         edited,
         has_result: row.get(27)?,
+        method: known(Method::from_code(method as u64), method)?,
+        task: row.get(29)?,
         is_unreadable,
     })
 }

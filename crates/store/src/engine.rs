@@ -11,6 +11,7 @@ use crate::line::Line;
 use crate::open::BUSY;
 use crate::results::Results;
 use crate::seal::Seal;
+use crate::sober::Sober;
 use crate::work::Work;
 use crate::writer::{Tip, Writer, free_slots};
 use crate::{CallNumber, JobFault, Kind, StoreFault, kept};
@@ -80,6 +81,7 @@ pub(crate) struct Parts {
     pub slots: Slots,
     pub listener: Listener,
     pub clock: fn() -> u64,
+    pub sober: Sober,
     pub path: PathBuf,
 }
 

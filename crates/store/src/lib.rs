@@ -33,6 +33,7 @@ mod schema;
 mod seal;
 mod search;
 mod settle;
+mod sober;
 mod stored;
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,14 @@
 //! The record of one call that outlives the call: a taken key, a waiting question, a decision, a result to replay.
 //! Its argument values are plain here only; on disk they are sealed.
 
-use crate::{CallNumber, Outcome};
+use crate::{CallNumber, Method, Outcome};
 use bytes::Bytes;
 use contract::Hash;
 use policy::{CallState, Effect, Scope, Tier};
 use std::fmt;
 
-/// How long the record of a call that has a key is kept after its end, in ms: 24 h, the least that a key lives.
+/// How long the record of a call that has a key or is a task is kept after its end, in ms: 24 h, the least that a key
+/// lives.
 pub const KEYS_KEPT_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long the record of a call that was denied or expired is kept after that, in ms. Its key is free at once.
 pub const REFUSALS_KEPT_MS: u64 = 24 * 60 * 60 * 1000;
@@ -29,9 +30,11 @@ pub struct CallRecord {
     pub server: String,
     /// Hash of how the server is launched.
     pub launch: String,
-    /// The tool's own name.
+    /// What is asked for: a call of a tool, a prompt, a resource, or another method.
+    pub method: Method,
+    /// The server's own name of it; a resource's URI or template; else the method.
     pub tool: String,
-    /// The tool's name in the aggregate.
+    /// Its name in the aggregate.
     pub name: String,
     /// Hash of the definition by which it was judged.
     pub definition: Option<Hash>,
@@ -41,6 +44,8 @@ pub struct CallRecord {
     pub sent: Option<Hash>,
     /// Hash of the idempotency key.
     pub key: Option<Hash>,
+    /// The id of the task that its client was told; it runs by itself once it is approved, and its end is kept.
+    pub task: Option<String>,
     /// Version of the policy.
     pub policy: Option<Hash>,
     /// Effect class.
@@ -87,12 +92,14 @@ impl CallRecord {
             session: String::new(),
             server: server.to_owned(),
             launch: String::new(),
+            method: Method::ToolCall,
             tool: tool.to_owned(),
             name: String::new(),
             definition: None,
             asked: None,
             sent: None,
             key: None,
+            task: None,
             policy: None,
             effect: Effect::Write,
             tier: Tier::Once,

@@ -70,8 +70,8 @@ pub fn close(outcome: Outcome, was_marked: bool) -> Close {
 pub struct Standing {
     /// Where it stands.
     pub state: CallState,
-    /// Whether its result is to be replayed.
-    pub has_key: bool,
+    /// Whether what it ends with is kept: it has a key, or is a task.
+    pub keeps_end: bool,
     /// Whether a person approved it.
     pub was_approved: bool,
     /// When the approval ends, in milliseconds since 1970.
@@ -84,12 +84,12 @@ pub fn after(standing: Standing, close: Close, now_ms: u64) -> CallState {
     match standing.state {
         // The reservation was told later than the intent.
         CallState::Intent | CallState::Reserved => match close {
-            Close::Ran if standing.has_key => CallState::Settled,
+            Close::Ran if standing.keeps_end => CallState::Settled,
             Close::NotSent if standing.was_approved && now_ms < standing.expires_ms => CallState::Approved,
             Close::Ran | Close::NotSent => CallState::Freed,
             Close::Unknown => CallState::Unknown,
         },
-        CallState::Settled if !standing.has_key => CallState::Freed,
+        CallState::Settled if !standing.keeps_end => CallState::Freed,
         state => state,
     }
 }

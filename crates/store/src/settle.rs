@@ -43,7 +43,7 @@ impl Left {
         let expected = marks.map(|marks| marks.id).filter(|id| Some(hex(id)) == flight);
         let mut facets = Facets::default();
         let mut select = conn.prepare(
-            "SELECT call, intent, state, client IS NOT NULL, key IS NOT NULL, coalesce(scope, 0) > 0,
+            "SELECT call, intent, state, client IS NOT NULL, key IS NOT NULL OR task IS NOT NULL, coalesce(scope, 0) > 0,
                 coalesce(expires_at, 0), coalesce(outcome, 0) FROM calls
                 WHERE intent > 0 OR state = 1 ORDER BY intent, call",
         )?;
@@ -55,7 +55,7 @@ impl Left {
             let has_record: bool = row.get(3)?;
             let standing = Standing {
                 state: state_of(row.get(2)?)?,
-                has_key: row.get(4)?,
+                keeps_end: row.get(4)?,
                 was_approved: row.get(5)?,
                 expires_ms: row.get::<_, i64>(6)? as u64,
             };
@@ -197,6 +197,12 @@ pub(crate) fn begin(
     kept::set_meta(&transaction, "flight", &hex(&flight))?;
     transaction.commit()?;
     Ok(Begun { trust, has_gap, recovered, writer })
+}
+
+/// When the last row was written, in milliseconds since 1970.
+pub(crate) fn last_at(conn: &Connection) -> rusqlite::Result<Option<u64>> {
+    let mut select = conn.prepare("SELECT at FROM audit ORDER BY seq DESC LIMIT 1")?;
+    Ok(select.query_row([], |row| row.get::<_, i64>(0)).optional()?.map(|at| at as u64))
 }
 
 /// The number of the run that begins. The same until that has been committed.

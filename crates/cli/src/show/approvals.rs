@@ -8,8 +8,8 @@ use super::tools::ink;
 use super::when;
 use operator::visible::escape;
 use operator::words::{
-    Approval, ApprovalDetail, ApprovalList, ApprovalState, Decided, Decision, DecisionKind, Follows, PauseState,
-    PinState, PinStatus, Rest, Scope, Tier, Winner,
+    Approval, ApprovalDetail, ApprovalKind, ApprovalList, ApprovalState, Decided, Decision, DecisionKind, Follows,
+    PauseState, PinState, PinStatus, Rest, Scope, Tier, Winner,
 };
 
 /// Widest column of names of arguments.
@@ -43,7 +43,7 @@ pub fn list(list: &ApprovalList, screen: &Screen) -> String {
             when::lasting(approval.asked_ms, screen.now_ms).into(),
             standing(approval, screen.now_ms).into(),
             Cell::new(Ink::Plain, &client(approval)),
-            Cell::new(Ink::Bold, &approval.name),
+            Cell::new(Ink::Bold, &name(approval)),
             Cell::new(ink(approval.effect), approval.effect.as_str()),
             Cell::new(Ink::Faint, &approval.preview),
         ]);
@@ -148,9 +148,18 @@ pub fn remembered(scope: Scope) -> &'static str {
     }
 }
 
+/// What is asked for, in the aggregate; what is no tool says what it is.
+pub fn name(approval: &Approval) -> String {
+    match approval.kind {
+        ApprovalKind::Tool => approval.name.clone(),
+        other => format!("{} {}", other.as_str(), approval.name),
+    }
+}
+
 /// Who waits for the decision.
 pub fn waiters(approval: &Approval) -> String {
     match approval.waiters {
+        0 if approval.task => "its client has it as a task; it runs as soon as it is approved".into(),
         0 => "its client does not wait any more; it runs when that calls again".into(),
         1 => "its client waits".into(),
         some => format!("{some} identical calls wait"),
@@ -176,7 +185,7 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
     let mut out = format!(
         "{}  {}  {}",
         escape(&it.id),
-        screen.paint(Ink::Bold, &escape(&it.name)),
+        screen.paint(Ink::Bold, &escape(&name(it))),
         screen.paint(state_ink, &word)
     );
     let is_past = detail.decision.is_some();
@@ -192,7 +201,7 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
     let mut fields = Fields { screen, out: &mut out };
     fields.put("client", &client(it));
     fields.put("server", &it.server);
-    fields.put("tool", &it.tool);
+    fields.put(it.kind.as_str(), &it.tool);
     fields.put("effect", &format!("{} · {}", it.effect.as_str(), tier(it.tier)));
     fields.prose("why", &it.why);
     fields.some("rule", it.rule.as_deref());

@@ -1,9 +1,9 @@
 //! Calls, decisions and rules in the words of the person's door.
 
-use hub::person::{self, CallId, CallRecord, CallState, WaitingCall};
+use hub::person::{self, CallId, CallRecord, CallState, Method, WaitingCall};
 use operator::words::{
-    Approval, ApprovalDetail, ApprovalState, Call, CallStanding, Decision, DecisionKind, DiffLine, DiffSide, DiffWord,
-    EntryKind, EntryReview, Explained, PinState, RuleView, Scope, ServerReview, Then, Tier,
+    Approval, ApprovalDetail, ApprovalKind, ApprovalState, Call, CallStanding, Decision, DecisionKind, DiffLine,
+    DiffSide, DiffWord, EntryKind, EntryReview, Explained, PinState, RuleView, Scope, ServerReview, Then, Tier,
 };
 
 /// Characters of the arguments in an overview.
@@ -25,8 +25,10 @@ pub fn approval(it: &WaitingCall) -> Approval {
         client: record.client.clone(),
         unverified: it.unverified,
         server: record.server.clone(),
+        kind: kind(record.method),
         tool: record.tool.clone(),
         name: record.name.clone(),
+        task: record.task.is_some(),
         effect: record.effect,
         tier: tier(record.tier),
         rule: some(&record.rule),
@@ -38,12 +40,21 @@ pub fn approval(it: &WaitingCall) -> Approval {
         preview: arguments.chars().take(PREVIEW).collect(),
         arguments_bytes: arguments.len() as u64,
         digest: record.sent.map(|digest| digest.to_string()).unwrap_or_default(),
-        definition_hash: record.definition.map(|hash| hash.to_string()),
+        definition_hash: record.definition.filter(|_| record.method == Method::ToolCall).map(|hash| hash.to_string()),
         definition: state(it.definition),
         asked_before: 0,
         denied_before: 0,
         edited: record.edited.is_some(),
         again: it.again.clone(),
+    }
+}
+
+fn kind(method: Method) -> ApprovalKind {
+    match method {
+        Method::PromptGet => ApprovalKind::Prompt,
+        Method::ResourceRead => ApprovalKind::Resource,
+        Method::ToolCall => ApprovalKind::Tool,
+        Method::None | Method::Complete | Method::Subscribe | Method::Task | Method::Other => ApprovalKind::Method,
     }
 }
 

@@ -2,8 +2,8 @@
 //! names, types and sizes of arguments.
 
 use operator::words::{
-    Approval, ApprovalDetail, ApprovalState, AuditRow, AuditTrail, Decision, DecisionKind, Effect, PinState, Scope,
-    Tier,
+    Approval, ApprovalDetail, ApprovalKind, ApprovalState, AuditRow, AuditTrail, Decision, DecisionKind, Effect,
+    PinState, Scope, Tier,
 };
 use serde_json::Value;
 
@@ -29,8 +29,16 @@ pub fn of(trail: &AuditTrail) -> Option<ApprovalDetail> {
         client: about.client.clone(),
         unverified: false,
         server: about.server.clone(),
+        kind: match about.method.as_str() {
+            "tools/call" => ApprovalKind::Tool,
+            "prompts/get" => ApprovalKind::Prompt,
+            "resources/read" => ApprovalKind::Resource,
+            _ => ApprovalKind::Method,
+        },
         tool: said(about, "tool").unwrap_or_else(|| about.tool.clone()),
         name: about.tool.clone(),
+        // It waits for nobody any more.
+        task: false,
         effect: match about.effect.as_str() {
             "read" => Effect::Read,
             "destructive" => Effect::Destructive,
@@ -50,7 +58,7 @@ pub fn of(trail: &AuditTrail) -> Option<ApprovalDetail> {
         preview: String::new(),
         arguments_bytes: shape.map_or(0, |row| row.arguments_bytes),
         digest: said(about, "sent").unwrap_or_default(),
-        definition_hash: Some(about.definition.clone()).filter(|hash| !hash.is_empty()),
+        definition_hash: Some(about.definition.clone()).filter(|hash| !hash.is_empty() && about.method == "tools/call"),
         definition: PinState::Approved,
         asked_before: 0,
         denied_before: 0,
@@ -74,7 +82,7 @@ pub fn of(trail: &AuditTrail) -> Option<ApprovalDetail> {
 fn standing(verdict: Option<&AuditRow>, end: Option<&AuditRow>, was_sent: bool) -> ApprovalState {
     match (verdict.map(|row| (row.kind.as_str(), row.outcome.as_str())), end.map(|row| row.outcome.as_str())) {
         (Some(("expired", _)), _) => ApprovalState::Expired,
-        (Some((_, "denied")), _) => ApprovalState::Denied,
+        (Some((_, "denied" | "cancelled")), _) => ApprovalState::Denied,
         (None, _) => ApprovalState::Waiting,
         (_, Some("outcome_unknown")) => ApprovalState::Unknown,
         (_, Some("not_sent")) => ApprovalState::Approved,
@@ -87,7 +95,8 @@ fn standing(verdict: Option<&AuditRow>, end: Option<&AuditRow>, was_sent: bool) 
 fn decision(call: &str, row: &AuditRow, scope: Option<&str>, edited: bool) -> Decision {
     let kind = match (row.kind.as_str(), row.outcome.as_str()) {
         ("expired", _) => DecisionKind::Expired,
-        (_, "denied") => DecisionKind::Denied,
+        // Taken back by its client.
+        (_, "denied" | "cancelled") => DecisionKind::Denied,
         _ => DecisionKind::Approved,
     };
     Decision {

@@ -40,7 +40,7 @@ pub(super) fn matches(template: &str, uri: &str) -> bool {
 }
 
 /// Scheme and authority of a URI: `scheme://authority`, or the scheme alone.
-pub(super) fn origin(uri: &str) -> &str {
+pub(crate) fn origin(uri: &str) -> &str {
     let Some(scheme) = uri.find(':') else { return "" };
     let Some(rest) = uri[scheme + 1..].strip_prefix("//") else { return &uri[..scheme] };
     let authority = rest.find(['/', '?', '#', '{']).unwrap_or(rest.len());

@@ -1,12 +1,13 @@
-//! One call that has a record of its own: it waits for a person, has a key, or is both. Many askers may hang on it; it
+//! One request that has a record of its own: it waits for a person, has a key, is a task. Many askers may hang on it; it
 //! runs at most once. Which state may follow which is `policy::next`'s word, never decided here.
 
-use super::index;
 use super::receipt::{self, Asked};
+use super::{index, task};
 use crate::agent::SeatCore;
 use crate::ask::{Pending, To};
-use crate::catalog::ToolEntry;
+use crate::core::Core;
 use crate::road::Run;
+use crate::thing::Thing;
 use bytes::Bytes;
 use contract::{CallId, Hash};
 use frame::{Answer, Ask, Level, Progress, Reply};
@@ -24,7 +25,7 @@ pub(crate) struct Asker {
     pub ticket: u64,
     pub ask: Ask,
     pub reply: Box<dyn Reply>,
-    pub tool: Rc<ToolEntry>,
+    pub thing: Thing,
     /// When its request came.
     pub received: Instant,
     /// Notices of waiting that it was given.
@@ -97,15 +98,29 @@ impl Case {
         Ok(self.state())
     }
 
+    /// No decision is being made any more: those who wait for that look again.
+    pub(crate) fn decision_over(&self) {
+        self.is_deciding.set(false);
+        self.decided.notify_waiters();
+        self.news.notify_one();
+    }
+
     /// The bytes that run: as a person edited them, or as they were asked.
     pub(crate) fn arguments(&self) -> Option<Bytes> {
         let row = self.row.borrow();
         row.edited.clone().or_else(|| row.arguments.clone())
     }
-    /// Its tool, as its client sees it.
-    pub(crate) fn tool(&self) -> Hash {
+    /// What it asks for, as its client sees it.
+    pub(crate) fn thing(&self) -> Hash {
         let row = self.row.borrow();
-        index::tool_of(&row.client, &row.server, &row.tool)
+        index::thing_of(&row.client, &row.server, row.method, &row.tool)
+    }
+    pub(crate) fn is_task(&self) -> bool {
+        self.row.borrow().task.is_some()
+    }
+    /// Whether it runs as soon as it may: somebody waits, or its client holds it as a task.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.waiters() > 0 || self.is_task()
     }
     pub(crate) fn key(&self) -> Option<Hash> {
         self.row.borrow().key
@@ -117,7 +132,7 @@ impl Case {
             self.unverified.set(seat.identity.unverified);
             seat.enter_case(asker.ticket, self);
             // So that its rows can name the arguments that the tool knows.
-            asker.tool.subject(&seat.core.ledger);
+            asker.thing.subject(&seat.core.ledger);
         }
         self.askers.borrow_mut().push(asker);
         self.news.notify_one();
@@ -125,20 +140,22 @@ impl Case {
     pub(crate) fn waiters(&self) -> usize {
         self.askers.borrow().len()
     }
-    /// The first of those who wait, to ask with; it stays among them as the one whose request runs.
-    pub(crate) fn first(self: &Rc<Self>) -> Option<Pending> {
+    /// The first of those who wait, to ask with; it stays among them as the one whose request runs. A task asks for
+    /// itself where nobody waits.
+    pub(crate) fn first(self: &Rc<Self>, core: &Rc<Core>) -> Option<Pending> {
         let askers = self.askers.borrow();
-        askers.iter().find_map(|asker| {
+        let first = askers.iter().find_map(|asker| {
             Some(Pending {
                 seat: asker.seat.upgrade()?,
                 ticket: asker.ticket,
                 ask: asker.ask.clone(),
-                tool: Rc::clone(&asker.tool),
+                thing: asker.thing.clone(),
                 received: asker.received,
                 arguments: self.arguments(),
                 to: To::Case(Rc::clone(self)),
             })
-        })
+        });
+        first.or_else(|| task::pending(core, self))
     }
     /// Those for whom `is_it` holds; they wait no more.
     pub(crate) fn take(&self, is_it: impl Fn(&Asker) -> bool) -> Vec<Asker> {
@@ -157,7 +174,7 @@ impl Case {
         let gone: Vec<Asker> = self.askers.borrow_mut().extract_if(.., |asker| is_it(asker)).collect();
         drop(gone);
         self.news.notify_one();
-        if let (0, Some(run)) = (self.waiters(), self.run()) {
+        if let (false, Some(run)) = (self.is_wanted(), self.run()) {
             run.withdraw();
         }
     }
@@ -185,7 +202,11 @@ impl Case {
         let (call, asked) = (self.call(), self.row().asked);
         for asker in self.take(|_| true) {
             let Some(seat) = asker.seat.upgrade() else { continue };
-            let receipt = receipt::of(&seat, &asker.tool, call, Asked::Digest(asked), answer);
+            let Thing::Tool(tool) = &asker.thing else {
+                asker.reply.done(answer.clone());
+                continue;
+            };
+            let receipt = receipt::of(&seat, tool, call, Asked::Digest(asked), answer);
             asker.reply.deliver(answer.clone(), receipt);
         }
     }

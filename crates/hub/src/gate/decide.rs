@@ -2,17 +2,16 @@
 //! shown. An approval runs nothing by itself unless somebody still waits for it.
 
 use super::case::Case;
-use super::{hold, meet, now_ms, rest};
-use crate::abort::{self, Point};
+use super::moves::{self, Move};
+use super::{hold, meet, now_ms, rest, task as tasks};
 use crate::ask::{self, Pending};
-use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal as Refused};
 use crate::person::{Decided, Decision, Outcome as Verdict, Said};
+use crate::thing::Thing;
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use contract::{Arguments, Effort, Hash, Unfit};
-use frame::Answer;
 use policy::{CallState, Event, Grant, Judgement, Scope};
 use std::rc::Rc;
 use store::{CallNumber, Kind, Outcome};
@@ -40,22 +39,17 @@ pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refus
         let message = "the call is not the one that was shown: its arguments are others";
         return Err(Refused::new("digest_changed", message).then(format!("callgate approval show {}", said.id)));
     }
-    case.is_deciding.set(true);
-    let outcome = match said.decision {
-        Decision::Approve { arguments, scope } => approve(core, &case, arguments, scope, &said.by).await,
-        Decision::Deny { reason } => deny(core, &case, reason, &said.by).await,
-    };
-    case.is_deciding.set(false);
-    case.decided.notify_waiters();
-    case.news.notify_one();
-    outcome?;
+    match said.decision {
+        Decision::Approve { arguments, scope } => approve(core, &case, arguments, scope, &said.by).await?,
+        Decision::Deny { reason } => deny(core, &case, reason, &said.by).await?,
+    }
     let decided = decided(&case);
     core.gate.remember(decided.clone());
     core.happened(Happening::Decision(decided.clone()));
     core.queue_changed();
     if case.state() == CallState::Approved {
-        if case.waiters() > 0 {
-            claim(&case);
+        if case.is_wanted() {
+            claim(core, &case);
         }
         if case.row().scope.is_some_and(|scope| scope > Scope::Once) {
             judge_again(core);
@@ -92,7 +86,7 @@ pub(crate) fn decided(case: &Case) -> Decided {
         scope: row.scope,
         reason: row.reason.clone(),
         edited: row.edited.is_some(),
-        runs: case.waiters() > 0,
+        runs: case.is_wanted(),
     }
 }
 
@@ -114,51 +108,50 @@ async fn approve(
     }
     let edited = match edited {
         None => None,
-        Some(text) => Some(fit(case, text).await?),
+        Some(text) => {
+            case.is_deciding.set(true);
+            let fitting = fit(core, case, text).await;
+            case.decision_over();
+            Some(fitting?)
+        }
     };
-    let mut row = case.row().clone();
-    row.state = policy::next(row.state, Event::Approve).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
-    row.decided_ms = now_ms();
-    row.decided_by = by.to_owned();
-    row.scope = Some(scope);
-    if let Some((text, digest)) = edited {
-        row.edited = Some(text);
-        row.sent = Some(digest);
-    }
-    let grant = (scope > Scope::Once).then(|| Grant {
-        client: row.client.as_str().into(),
-        server: row.server.as_str().into(),
-        launch: row.launch.as_str().into(),
-        tool: row.tool.as_str().into(),
-        definition: row.definition.unwrap_or(Hash::of(b"")),
-        effect: row.effect,
-        session: (scope == Scope::Session).then(|| row.session.as_str().into()),
-        at_ms: row.decided_ms,
+    let grant = (scope > Scope::Once).then(|| {
+        let row = case.row();
+        Grant {
+            client: row.client.as_str().into(),
+            server: row.server.as_str().into(),
+            launch: row.launch.as_str().into(),
+            tool: row.tool.as_str().into(),
+            definition: row.definition.unwrap_or(Hash::of(b"")),
+            effect: row.effect,
+            session: (scope == Scope::Session).then(|| row.session.as_str().into()),
+            at_ms: now_ms(),
+        }
     });
-    let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Approved);
-    abort::at(Point::Deciding, &row.tool);
-    let written = core.ledger.put_call(row.clone(), Some(note));
-    let remembered = grant.clone().map(|grant| core.ledger.remember_grant(grant));
-    written.await.map_err(|cause| unwritten(&cause))?;
-    if let Some(remembered) = remembered {
-        remembered.await.map_err(|cause| unwritten(&cause))?;
-    }
-    case.note(|now| *now = row);
-    abort::at(Point::Decided, &case.row().tool);
-    core.gate.remember_grant(grant);
-    Ok(())
-}
-
-fn unwritten(cause: &str) -> Refused {
-    Refused::new("audit_unavailable", format!("the decision could not be written down: {cause}"))
+    moves::make(core, case, Move { event: Event::Approve, by, grant }, |row| {
+        row.scope = Some(scope);
+        if let Some((text, digest)) = edited {
+            row.edited = Some(text);
+            row.sent = Some(digest);
+        }
+    })
+    .await
 }
 
 /// Edited arguments, checked against the tool's schema as it is now.
-async fn fit(case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
-    let Some(Pending { tool, .. }) = case.first() else {
-        let message =
-            "nobody waits for this call any more, so its arguments cannot be edited; approve or deny it as it is";
-        return Err(Refused::new("detached", message));
+async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
+    let thing = case.first(core).map(|Pending { thing, .. }| thing);
+    let tool = match &thing {
+        Some(Thing::Tool(tool)) => tool,
+        Some(Thing::Other(_)) => {
+            let message = "only the arguments of a tool's call can be edited; approve or deny it as it is";
+            return Err(Refused::new("invalid_arguments", message));
+        }
+        None => {
+            let message =
+                "nobody waits for this call any more, so its arguments cannot be edited; approve or deny it as it is";
+            return Err(Refused::new("detached", message));
+        }
     };
     let compiled = tool.compiled().map_err(|fault| Refused::new("invalid_arguments", fault))?;
     let text = Bytes::from(text);
@@ -176,24 +169,20 @@ async fn fit(case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
         }
         Err(_) => return Err(Refused::new("internal", "the arguments could not be checked")),
     };
-    let digest = meet::digest_of(Some(&fitting), &tool);
+    let digest = thing.as_ref().and_then(|thing| thing.digest(Some(&fitting)));
     digest
         .map(|digest| (fitting, digest))
         .ok_or_else(|| Refused::new("invalid_arguments", "the arguments cannot be read"))
 }
 
 async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str) -> Result<(), Refused> {
-    let mut row = case.row().clone();
-    row.state = policy::next(row.state, Event::Deny).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
-    row.decided_ms = now_ms();
-    row.decided_by = by.to_owned();
-    row.reason = reason.unwrap_or_default();
-    row.arguments = None;
-    row.edited = None;
-    let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Denied);
-    core.ledger.put_call(row.clone(), Some(note)).await.map_err(|cause| unwritten(&cause))?;
-    rest::denied(core, &row);
-    case.note(|now| *now = row);
+    moves::make(core, case, Move { event: Event::Deny, by, grant: None }, |row| {
+        row.reason = reason.unwrap_or_default();
+        row.arguments = None;
+        row.edited = None;
+    })
+    .await?;
+    rest::denied(core, &case.row());
     Ok(())
 }
 
@@ -218,25 +207,31 @@ pub(crate) fn expire(core: &Rc<Core>, case: &Rc<Case>) {
     tell_verdict(core, case);
 }
 
-/// Tells all who wait; where nobody does, the next identical call is told, once.
-fn tell_verdict(core: &Core, case: &Rc<Case>) {
-    if case.waiters() == 0 {
+/// Tells all who wait; where nobody does, the next identical call is told, once. A task is told when it is asked for.
+pub(crate) fn tell_verdict(core: &Core, case: &Rc<Case>) {
+    if !case.is_wanted() {
         return;
     }
+    let refusal = verdict_of(case);
     for asker in case.take(|_| true) {
-        let answer = verdict_of(case, &asker.tool);
-        asker.reply.done(answer);
+        asker.reply.done(asker.thing.refused(&refusal));
     }
     core.gate.index.leave(case);
 }
 
-/// The no of a person or of time.
-pub(crate) fn verdict_of(case: &Case, tool: &ToolEntry) -> Answer {
+/// Why a call that was to wait for a person will not run: a person's no, time, its client, or what came in between.
+pub(crate) fn verdict_of(case: &Case) -> Refusal {
     let row = case.row();
     let refusal = match row.state {
         CallState::Expired => {
             let message = "Nobody decided about this call in time, which counts as a no. Nothing was executed.";
             Refusal::new(Code::ApprovalExpired, message)
+        }
+        _ if row.outcome == Outcome::Cancelled => {
+            Refusal::new(Code::Cancelled, "Its client took this call back. Nothing was executed.")
+        }
+        _ if !matches!(row.outcome, Outcome::None | Outcome::Denied) => {
+            Refusal::new(Code::parse(row.outcome.as_str()).unwrap_or(Code::Denied), row.reason.clone())
         }
         _ if row.reason.is_empty() => Refusal::new(Code::Denied, "A person denied this call. Nothing was executed."),
         _ => {
@@ -244,28 +239,25 @@ pub(crate) fn verdict_of(case: &Case, tool: &ToolEntry) -> Answer {
             Refusal::new(Code::Denied, format!("A person denied this call: {reason}. Nothing was executed."))
         }
     };
-    Answer::result(refusal.of_call(case.id()).tool_result(tool.output()))
+    refusal.of_call(case.id())
 }
 
 /// Sends an approved call on its way for somebody who waits; it is judged again by what holds now.
-pub(crate) fn claim(case: &Rc<Case>) {
-    let Some(mut call) = case.first() else { return };
+pub(crate) fn claim(core: &Rc<Core>, case: &Rc<Case>) {
+    let Some(mut call) = case.first(core) else { return tasks::find(core, case) };
     case.under_way.set(true);
-    let name = call.ask.params.string("name").unwrap_or_default();
     // As of now, not as of when it was asked.
-    if let Some(tool) = call.seat.core.catalog(&call.seat.view).tool(&name) {
-        call.tool = Rc::clone(tool);
-    }
+    call.thing = call.thing.as_of_now(&call.seat, &call.ask.params);
     ask::check(call);
 }
 
 /// What a new grant, or the end of a pause, lets through is let through.
 pub(crate) fn judge_again(core: &Rc<Core>) {
     for case in core.gate.index.all() {
-        let is_free = !case.under_way.get() && !case.is_deciding.get();
+        let is_free = !case.under_way.get() && !case.is_deciding.get() && case.is_wanted();
         match case.state() {
-            CallState::Waiting if is_free && case.waiters() > 0 => hold::reconsider(core, &case),
-            CallState::Approved if is_free && case.waiters() > 0 => claim(&case),
+            CallState::Waiting if is_free => hold::reconsider(core, &case),
+            CallState::Approved if is_free => claim(core, &case),
             _ => {}
         }
     }

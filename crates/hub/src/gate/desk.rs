@@ -3,15 +3,16 @@
 use super::case::Case;
 use super::{decide, now_ms, review, settle};
 use crate::agent::View;
-use crate::catalog::ToolEntry;
+use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal};
 use crate::person::{EntryState, Explained, Finding, Pause, Policy, Question, WaitingCall};
 use bytes::Bytes;
 use contract::Arguments;
+use frame::object;
 use policy::{CallState, Event, Fallback, Scope};
 use std::rc::Rc;
-use store::{CallRecord, Job};
+use store::{CallRecord, Job, Method};
 
 /// The setting by which a pause outlives the hub.
 pub(crate) const PAUSE: &str = "pause";
@@ -35,16 +36,48 @@ pub(crate) fn waiting(core: &Core) -> Vec<WaitingCall> {
 fn view(core: &Core, case: &Case) -> WaitingCall {
     let record = case.row().clone();
     let catalog = core.catalog(&View::All);
-    let tool = catalog.tool(&record.name);
+    let about = About::of(&catalog, &record);
     WaitingCall {
         waiters: u32::try_from(case.waiters()).unwrap_or(u32::MAX),
         unverified: case.unverified.get(),
         most: case.judgement.borrow().as_ref().map_or(Scope::Once, policy::Judgement::most),
         again: case.badge.borrow().clone(),
-        definition: tool.map_or(EntryState::Blocked, |tool| review::state_of(&tool.review())),
-        description: tool.and_then(|tool| tool.read.tool.description.as_deref().map(String::from)),
-        schema: tool.map(|tool| schema(tool)),
+        definition: about.definition,
+        description: about.description,
+        schema: about.schema,
         record,
+    }
+}
+
+/// What the catalog says of what is asked for.
+struct About {
+    definition: EntryState,
+    description: Option<String>,
+    schema: Option<String>,
+}
+
+impl About {
+    fn of(catalog: &Catalog, record: &CallRecord) -> About {
+        let entry = match record.method {
+            Method::PromptGet => catalog.prompt(&record.name),
+            Method::ResourceRead => catalog.entry(&record.tool),
+            Method::ToolCall => {
+                let tool = catalog.tool(&record.name);
+                return About {
+                    definition: tool.map_or(EntryState::Blocked, |tool| review::state_of(&tool.review())),
+                    description: tool.and_then(|tool| tool.read.tool.description.as_deref().map(String::from)),
+                    schema: tool.map(|tool| schema(tool)),
+                };
+            }
+            Method::None | Method::Complete | Method::Subscribe | Method::Task | Method::Other => None,
+        };
+        let description = entry.and_then(|entry| object::get(&entry.read.raw, "description"));
+        About {
+            // What is listed nowhere has no definition that could be another one.
+            definition: entry.map_or(EntryState::Approved, |entry| review::state_of(&entry.read.review)),
+            description: description.and_then(|raw| object::text(&raw).map(|text| text.into_owned())),
+            schema: None,
+        }
     }
 }
 
@@ -108,7 +141,7 @@ pub(crate) fn explain(core: &Core, question: Question) -> Result<Vec<Explained>,
 }
 
 fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes) -> Explained {
-    let judgement = core.gate.judge(client, tool, arguments);
+    let judgement = core.gate.judge_call(client, tool, arguments);
     let standing = tool.standing(&core.gate.settings().rulebook, core.gate.age());
     let grants = core.gate.grants.borrow();
     let of_tool = grants.iter().filter(|grant| {

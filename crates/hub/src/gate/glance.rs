@@ -17,10 +17,11 @@ use upstream::task;
 
 /// Longer results are not looked at, in bytes.
 const MOST: usize = 256 << 10;
-/// After a glance so many times as long as it took nothing is looked at: a tenth of one core at most.
-const REST: u32 = 9;
-/// At least so long.
-const SHORTEST: Duration = Duration::from_millis(2);
+/// After a glance so many times as long as it took nothing is looked at: a twentieth of one core at most.
+const REST: u32 = 19;
+/// At least so long: of many small results that come one after the other fewer than one in a hundred is looked at, so that
+/// the slowest hundredth of calls is no slower either.
+const SHORTEST: Duration = Duration::from_millis(10);
 
 /// When the next result may be looked at.
 #[derive(Default)]

@@ -1,16 +1,17 @@
-//! Calls that wait for a person: row first, wait second. A request is held open as long as its client is known to wait;
-//! then it is told that the call is pending, and the record waits on.
+//! Requests that wait for a person: row first, wait second. A request is held open as long as its client is known to
+//! wait; then it is told that it is pending, and the record waits on. A client that takes tasks is told of one at once.
 
 use super::case::{Asker, Case};
-use super::{decide, meet, now_ms, rest, road};
+use super::moves::{self, Move};
+use super::{decide, meet, now_ms, rest, road, task as tasks};
 use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
-use crate::catalog::ToolEntry;
+use crate::backend::Backend;
 use crate::core::Core;
 use bytes::Bytes;
 use contract::Hash;
 use contract::outcome::{Code, Pending as Wait, Refusal};
-use frame::{Answer, Progress};
+use frame::Progress;
 use policy::{CallState, Effect, Event, Judgement, Scope, Then};
 use std::rc::Rc;
 use std::time::Duration;
@@ -34,18 +35,18 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         let message = "Too many calls wait for a person already. Nothing was executed.";
         return ask::refuse(call, Refusal::new(Code::QueueFull, message));
     }
-    if let Some(refusal) = rest::refusal(&core, &call.seat.identity.name, call.tool.backend.key()) {
+    if let Some(refusal) = rest::refusal(&core, &call.seat.identity.name, call.thing.backend().key()) {
         return ask::refuse(call, refusal);
     }
     let case = match call.to {
         To::Case(case) => case,
         To::Reply(reply) => {
-            let asked = meet::digest_of(call.ask.params.get("arguments").as_ref(), &call.tool);
+            let asked = call.thing.digest(call.thing.arguments(&call.ask.params).as_ref());
             let asked = asked.or(sent).unwrap_or_else(|| Hash::of(&arguments));
-            let case = Case::new(meet::row_of(&call.seat, &call.tool, asked));
+            let case = Case::new(meet::row_of(&call.seat, &call.thing, asked));
             core.gate.index.enter(&case);
-            let Pending { seat, ticket, ask, tool, received, .. } = call;
-            meet::attach(&case, meet::Request { seat, ticket, ask, reply, received, tool });
+            let Pending { seat, ticket, ask, thing, received, .. } = call;
+            meet::attach(&case, meet::Request { seat, ticket, ask, reply, received, thing });
             case
         }
     };
@@ -75,8 +76,8 @@ pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
     case.under_way.set(false);
     *case.badge.borrow_mut() = Some(why.to_owned());
     case.note(|row| {
-        row.definition = Some(call.tool.read.stands_for);
-        row.launch = call.tool.backend.rules().launch_hash.to_string();
+        row.definition = Some(call.thing.definition());
+        row.launch = call.thing.backend().rules().launch_hash.to_string();
         row.decided_ms = 0;
         row.decided_by.clear();
         row.scope = None;
@@ -86,10 +87,10 @@ pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
     write(&core, &case);
 }
 
-/// Whether calls of this tool wait although the rules allow them.
-pub(crate) fn holds(core: &Core, tool: &ToolEntry) -> bool {
+/// Whether what has this effect waits although the rules allow it.
+pub(crate) fn stands_still(core: &Core, backend: &Backend, effect: Effect) -> bool {
     let stands_still = core.gate.is_paused() || core.gate.has_distrust();
-    stands_still && tool.read.effect != Effect::Read || tool.backend.is_in_question()
+    stands_still && effect != Effect::Read || backend.is_in_question()
 }
 
 fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
@@ -111,37 +112,28 @@ fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
 
 /// What a new grant, or the end of a pause, lets through is approved by it.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
-    let (Some(call), Some(arguments)) = (case.first(), case.arguments()) else { return };
-    if holds(core, &call.tool) {
+    let (Some(call), Some(arguments)) = (case.first(core), case.arguments()) else { return };
+    if stands_still(core, call.thing.backend(), call.thing.effect()) {
         return;
     }
-    let judgement = core.gate.judge(&call.seat.identity.name, &call.tool, &arguments);
+    let judgement = core.gate.judge(&call.seat.identity.name, &call.thing, &arguments);
     let request = road::request(&call, &arguments);
     let by = match judgement.then() {
         Then::Allow => "the rules of now",
         Then::Ask if road::by_grant(core, request, &judgement).is_some() => "an approval that is remembered",
         Then::Ask | Then::Deny => return,
     };
-    case.is_deciding.set(true);
     let (core, case) = (Rc::clone(core), Rc::clone(case));
+    case.is_deciding.set(true);
     task::spawn("let a waiting call through", async move {
-        let mut row = case.row().clone();
-        let approved = policy::next(row.state, Event::Approve);
-        if let Ok(state) = approved {
-            row.state = state;
-            row.decided_ms = now_ms();
-            row.decided_by = by.to_owned();
-            row.scope = Some(Scope::Once);
-            let note = core.ledger.case_note(&row, Kind::Decision, Outcome::Approved);
-            if core.ledger.put_call(row.clone(), Some(note)).await.is_ok() {
-                case.note(|now| *now = row);
-            }
+        let approve = Move { event: Event::Approve, by, grant: None };
+        if let Err(refused) = moves::make(&core, &case, approve, |row| row.scope = Some(Scope::Once)).await {
+            tracing::warn!(%refused, call = %case.id(), "a waiting call was not let through");
         }
-        case.is_deciding.set(false);
-        case.news.notify_one();
+        case.decision_over();
         core.queue_changed();
         if case.state() == CallState::Approved {
-            decide::claim(&case);
+            decide::claim(&core, &case);
         }
     });
 }
@@ -175,10 +167,9 @@ fn write(core: &Rc<Core>, case: &Rc<Case>) {
         let message = "The audit log cannot be written, so nothing that needs a person's leave is run.";
         let refusal = Refusal::new(Code::AuditUnavailable, message);
         core.gate.index.leave(&case);
-        let id = case.id();
+        let refusal = refusal.of_call(case.id());
         for asker in case.take(|_| true) {
-            let result = refusal.clone().of_call(id).tool_result(asker.tool.output());
-            asker.reply.done(Answer::result(result));
+            asker.reply.done(asker.thing.refused(&refusal));
         }
     });
 }
@@ -194,6 +185,7 @@ pub(crate) async fn watch(core: &Rc<Core>, case: &Rc<Case>) {
         if left == 0 && !case.is_deciding.get() && !case.under_way.get() {
             return decide::expire(core, case);
         }
+        tasks::tell(core, case).await;
         let now = Instant::now();
         let mut next = now + LOOK.min(Duration::from_millis(left.max(1)));
         if case.state() == CallState::Waiting || !case.under_way.get() {
@@ -235,10 +227,15 @@ fn notice(asker: &mut Asker) {
 
 /// Those whose patience has ended are told that the call is pending.
 fn give_up(core: &Core, case: &Case, now: Instant) {
+    tell_pending(case, |asker| patience(core, asker) <= now);
+}
+
+/// Those for whom `is_it` holds are told that the call is pending.
+pub(crate) fn tell_pending(case: &Case, is_it: impl Fn(&Asker) -> bool) {
     let row = case.row().clone();
-    for asker in case.take(|asker| patience(core, asker) <= now) {
+    for asker in case.take(is_it) {
         let wait = Wait::new(case.id().to_string(), moment(row.expires_ms), case.id());
-        asker.reply.done(Answer::result(wait.tool_result(asker.tool.output())));
+        asker.reply.done(asker.thing.waits(&wait));
     }
 }
 

@@ -5,10 +5,11 @@ use super::case::Case;
 use super::tally::Tally;
 use bytes::Bytes;
 use contract::Hash;
+use policy::CallState;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use store::{CallNumber, Outcome};
+use store::{CallNumber, Method, Outcome};
 
 /// A key whose call has ended.
 #[derive(Clone, Debug)]
@@ -36,8 +37,10 @@ pub(crate) struct Index {
     by_key: RefCell<FxHashMap<Hash, Holder>>,
     /// Cases without a key that an identical call may join.
     by_likeness: RefCell<FxHashMap<Hash, Rc<Case>>>,
-    /// How many such cases a tool has, by [`tool_of`]: most calls need no digest for having none.
+    /// How many such cases a thing has, by [`thing_of`]: most calls need no digest for having none.
     open: Tally,
+    /// Tasks that clients were told of, also those that have ended.
+    by_task: RefCell<FxHashMap<String, Rc<Case>>>,
     /// Results that are on their way to the store.
     unwritten: RefCell<FxHashMap<CallNumber, Bytes>>,
     /// Up to where settled keys were forgotten, in milliseconds since 1970.
@@ -48,13 +51,13 @@ pub(crate) struct Index {
 const SWEEP_MS: u64 = 15 * 60 * 1000;
 
 /// What makes two calls the same, but for the definition: that is judged when the second one comes.
-pub(crate) fn likeness(client: &str, server: &str, launch: &str, tool: &str, asked: Hash) -> Hash {
-    of(&[client, server, launch, tool, &asked.to_string()])
+pub(crate) fn likeness(client: &str, server: &str, launch: &str, what: (Method, &str), asked: Hash) -> Hash {
+    of(&[client, server, launch, what.0.as_str(), what.1, &asked.to_string()])
 }
 
-/// A tool as one client sees it.
-pub(crate) fn tool_of(client: &str, server: &str, tool: &str) -> Hash {
-    of(&[client, server, tool])
+/// A tool, or what else can be asked for, as one client sees it.
+pub(crate) fn thing_of(client: &str, server: &str, method: Method, label: &str) -> Hash {
+    of(&[client, server, method.as_str(), label])
 }
 
 /// A key belongs to a client, a server and a tool (the tool by its own name).
@@ -75,11 +78,12 @@ fn of(parts: &[&str]) -> Hash {
 impl Index {
     pub(crate) fn enter(&self, case: &Rc<Case>) {
         self.by_call.borrow_mut().insert(case.call(), Rc::clone(case));
+        self.enter_task(case);
         if let Some(key) = case.key() {
             self.by_key.borrow_mut().insert(key, Holder::Live(Rc::clone(case)));
         } else if let Some(alike) = alike(case) {
             self.by_likeness.borrow_mut().insert(alike, Rc::clone(case));
-            self.open.add(case.tool());
+            self.open.add(case.thing());
         }
     }
 
@@ -99,7 +103,7 @@ impl Index {
             if cases.get(&alike).is_some_and(|other| other.call() == case.call()) {
                 cases.remove(&alike);
             }
-            self.open.take(case.tool());
+            self.open.take(case.thing());
         }
     }
 
@@ -124,6 +128,27 @@ impl Index {
             Holder::Settled(settled) => settled.ended_ms >= before_ms,
         };
         self.by_key.borrow_mut().retain(|_, holder| is_young(holder));
+        self.by_task.borrow_mut().retain(|_, case| {
+            let row = case.row();
+            let has_ended = matches!(row.state, CallState::Settled | CallState::Denied | CallState::Expired);
+            !has_ended || row.ended_ms.max(row.decided_ms) >= before_ms
+        });
+    }
+
+    /// A case is a task from now on: it is found by its id, also when it is over.
+    pub(crate) fn enter_task(&self, case: &Rc<Case>) {
+        if let Some(id) = &case.row().task {
+            self.by_task.borrow_mut().insert(id.clone(), Rc::clone(case));
+        }
+    }
+    /// Nothing is remembered of a task any more.
+    pub(crate) fn leave_task(&self, case: &Case) {
+        if let Some(id) = &case.row().task {
+            self.by_task.borrow_mut().remove(id);
+        }
+    }
+    pub(crate) fn of_task(&self, id: &str) -> Option<Rc<Case>> {
+        self.by_task.borrow().get(id).cloned()
     }
 
     /// A result is on its way to the store, or is there.
@@ -146,9 +171,9 @@ impl Index {
     pub(crate) fn of_likeness(&self, alike: &Hash) -> Option<Rc<Case>> {
         self.by_likeness.borrow().get(alike).cloned()
     }
-    /// Whether an identical call of this tool could find anything.
-    pub(crate) fn has_open(&self, client: &str, server: &str, tool: &str) -> bool {
-        self.open.has(client, server, tool)
+    /// Whether an identical request for this could find anything.
+    pub(crate) fn has_open(&self, client: &str, server: &str, method: Method, label: &str) -> bool {
+        self.open.has(|| thing_of(client, server, method, label))
     }
     /// All cases, oldest first.
     pub(crate) fn all(&self) -> Vec<Rc<Case>> {
@@ -160,5 +185,5 @@ impl Index {
 
 fn alike(case: &Case) -> Option<Hash> {
     let row = case.row();
-    Some(likeness(&row.client, &row.server, &row.launch, &row.tool, row.asked?))
+    Some(likeness(&row.client, &row.server, &row.launch, (row.method, &row.tool), row.asked?))
 }

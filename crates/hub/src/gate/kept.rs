@@ -1,8 +1,8 @@
 //! The gate after a restart: what waited waits on, what was approved can be redeemed, what may have run is unknown.
 
 use super::case::Case;
-use super::hold;
 use super::index::SettledKey;
+use super::{decide, hold};
 use crate::core::Core;
 use contract::Hash;
 use policy::{CallState, Grant};
@@ -29,18 +29,27 @@ pub(crate) fn take_over(core: &Rc<Core>, calls: Vec<CallRecord>, grants: Vec<Gra
                 if let Some(key) = row.key {
                     gate.index.keep(key, settled);
                 }
+                gate.index.enter_task(&known(row));
             }
             CallState::Waiting | CallState::Approved | CallState::Intent | CallState::Unknown => {
-                let case = Case::new(row);
-                case.is_written.set(true);
+                let case = known(row);
                 gate.index.enter(&case);
                 keep_watch(core, &case);
             }
-            CallState::Denied | CallState::Expired => gate.index.enter(&Case::new(row)),
+            // A task is told when it is asked for, not when it is called again.
+            CallState::Denied | CallState::Expired if row.task.is_some() => gate.index.enter_task(&known(row)),
+            CallState::Denied | CallState::Expired => gate.index.enter(&known(row)),
             // Nothing was promised to anybody.
             CallState::Reserved | CallState::Freed => {}
         }
     }
+}
+
+/// A case that the store knows.
+fn known(row: CallRecord) -> Rc<Case> {
+    let case = Case::new(row);
+    case.is_written.set(true);
+    case
 }
 
 /// What became of the calls that were open.
@@ -55,10 +64,19 @@ pub(crate) fn settle(core: &Rc<Core>, recovered: &[Recovered]) {
         match state {
             CallState::Approved => keep_watch(core, &case),
             CallState::Unknown => {}
-            _ => core.gate.index.leave(&case),
+            _ => {
+                core.gate.index.leave(&case);
+                core.gate.index.leave_task(&case);
+            }
         }
     }
     core.gate.set_settled(true);
+    // Their clients do not ask again.
+    for case in core.gate.index.all() {
+        if case.state() == CallState::Approved && case.is_task() && !case.under_way.get() {
+            decide::claim(core, &case);
+        }
+    }
 }
 
 fn keep_watch(core: &Rc<Core>, case: &Rc<Case>) {

@@ -8,7 +8,7 @@ use frame::Answer;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
-use store::CallNumber;
+use store::{CallNumber, Method};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -20,7 +20,7 @@ const LARGEST: usize = 4 << 20;
 /// One call whose reply was lost.
 pub(crate) struct Lost {
     pub call: CallNumber,
-    /// Who asked, for which tool of which server: see [`index::tool_of`].
+    /// Who asked, for which tool of which server: see [`index::thing_of`].
     pub tool: Hash,
     pub server: Rc<str>,
     pub session: Rc<str>,
@@ -94,7 +94,7 @@ pub(crate) struct Which {
 impl LostResults {
     /// Remembers one.
     pub(crate) fn put(&self, which: Which, end: End) -> Rc<Lost> {
-        let tool = index::tool_of(&which.client, &which.server, &which.tool);
+        let tool = index::thing_of(&which.client, &which.server, Method::ToolCall, &which.tool);
         self.enter(Lost {
             call: which.call,
             tool,
@@ -134,7 +134,7 @@ impl LostResults {
     /// The one that answers this call, taken out where it has ended.
     pub(crate) fn find(&self, client: &str, server: &str, tool: &str, asked: Hash) -> Option<Rc<Lost>> {
         self.drop_where(|other| !other.is_alive());
-        let tool = index::tool_of(client, server, tool);
+        let tool = index::thing_of(client, server, Method::ToolCall, tool);
         let all = self.all.borrow();
         all.iter().rev().find(|lost| lost.tool == tool && lost.asked == asked).cloned()
     }
@@ -150,7 +150,7 @@ impl LostResults {
     }
     /// Whether any of this tool's results was lost.
     pub(crate) fn has_any(&self, client: &str, server: &str, tool: &str) -> bool {
-        self.tools.has(client, server, tool)
+        self.tools.has(|| index::thing_of(client, server, Method::ToolCall, tool))
     }
 
     fn drop_where(&self, is_it: impl Fn(&Lost) -> bool) {

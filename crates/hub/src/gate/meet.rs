@@ -8,10 +8,11 @@ use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
 use crate::catalog::ToolEntry;
+use crate::thing::Thing;
 use bytes::Bytes;
+use contract::Hash;
 use contract::outcome::{Code, Refusal};
-use contract::{Arguments, Hash};
-use frame::{Answer, Ask, Reply, object};
+use frame::{Ask, Reply, object};
 use policy::{CallState, Event};
 use std::rc::Rc;
 use store::{CallRecord, Job, Outcome};
@@ -23,35 +24,39 @@ const KEY_META: &str = "dev.callgate/idempotencyKey";
 /// Longest key in bytes: a longer one is no key but a payload.
 const LONGEST_KEY: usize = 512;
 
-/// A request for a tool, before anything is known of it.
+/// A request, before anything is known of it.
 pub(crate) struct Request {
     pub seat: Rc<SeatCore>,
     pub ticket: u64,
     pub ask: Ask,
     pub reply: Box<dyn Reply>,
     pub received: Instant,
-    pub tool: Rc<ToolEntry>,
+    pub thing: Thing,
 }
 
 /// Looks it up and goes on with it, or answers it.
 pub(crate) fn meet(request: Request) {
     let gate = &request.seat.core.gate;
-    let (client, server) = (&*request.seat.identity.name, &**request.tool.backend.key());
-    let key = match key(&request.ask, &request.tool) {
-        Ok(key) => key,
-        Err(problem) => return refuse(request, Code::InvalidArguments, problem),
+    let (client, server) = (&*request.seat.identity.name, &**request.thing.backend().key());
+    // Keys and lost results are those of calls.
+    let (key, lost) = match &request.thing {
+        Thing::Other(_) => (None, false),
+        Thing::Tool(tool) => match key(&request.ask, tool) {
+            Ok(key) => (key, gate.lost.has_any(client, server, tool.own_name())),
+            Err(problem) => return refuse(request, Code::InvalidArguments, problem),
+        },
     };
-    let tool = &*request.tool.read.tool.name;
-    if key.is_none() && !gate.index.has_open(client, server, tool) && !gate.lost.has_any(client, server, tool) {
+    let (method, label) = (request.thing.method(), &**request.thing.label());
+    if key.is_none() && !lost && !gate.index.has_open(client, server, method, label) {
         return go_on(request);
     }
     if !gate.is_settled() {
         return when_settled(request);
     }
-    let raw = request.ask.params.get("arguments");
-    let Some(asked) = digest_of(raw.as_ref(), &request.tool) else { return go_on(request) };
+    let raw = request.thing.arguments(&request.ask.params);
+    let Some(asked) = request.thing.digest(raw.as_ref()) else { return go_on(request) };
     let Some(key) = key else { return alike(request, asked) };
-    let key = index::key_of(client, server, tool, &key);
+    let key = index::key_of(client, server, label, &key);
     match gate.index.of_key(&key) {
         None => reserve(request, key, asked),
         Some(Holder::Live(case)) if case.row().asked == Some(asked) => join(case, request),
@@ -66,9 +71,9 @@ pub(crate) fn meet(request: Request) {
 
 /// Without a case: the usual road.
 pub(crate) fn go_on(request: Request) {
-    let Request { seat, ticket, ask, reply, received, tool } = request;
-    let arguments = ask.params.get("arguments");
-    ask::check(Pending { seat, ticket, ask, tool, received, arguments, to: To::Reply(reply) });
+    let Request { seat, ticket, ask, reply, received, thing } = request;
+    let arguments = thing.arguments(&ask.params);
+    ask::check(Pending { seat, ticket, ask, thing, received, arguments, to: To::Reply(reply) });
 }
 
 /// What the last run left open is being settled: a matter of milliseconds, at start only.
@@ -87,42 +92,44 @@ fn when_settled(request: Request) {
 
 fn alike(request: Request, asked: Hash) {
     let gate = &request.seat.core.gate;
-    let backend = &request.tool.backend;
-    let (client, tool) = (&*request.seat.identity.name, &*request.tool.read.tool.name);
-    let alike = index::likeness(client, backend.key(), &backend.rules().launch_hash, tool, asked);
+    let (backend, thing) = (request.thing.backend(), &request.thing);
+    let what = (thing.method(), &**thing.label());
+    let client = &*request.seat.identity.name;
+    let alike = index::likeness(client, backend.key(), &backend.rules().launch_hash, what, asked);
     match gate.index.of_likeness(&alike) {
         // Somebody waits for this very execution; that one more wants the same is another wish.
-        Some(case) if case.state() == CallState::Intent && case.waiters() > 0 => go_on(request),
+        Some(case) if case.state() == CallState::Intent && case.is_wanted() => go_on(request),
         Some(case) => join(case, request),
         None => settle::recall(request, asked),
     }
 }
 
 fn reserve(request: Request, key: Hash, asked: Hash) {
-    let case = Case::new(CallRecord { key: Some(key), ..row_of(&request.seat, &request.tool, asked) });
+    let case = Case::new(CallRecord { key: Some(key), ..row_of(&request.seat, &request.thing, asked) });
     let gate = &request.seat.core.gate;
     gate.index.enter(&case);
     case.under_way.set(true);
-    abort::at(Point::Reserved, &request.tool.read.tool.name);
-    let arguments = request.ask.params.get("arguments");
+    abort::at(Point::Reserved, request.thing.label());
+    let arguments = request.thing.arguments(&request.ask.params);
     let (ticket, ask, received) = (request.ticket, request.ask.clone(), request.received);
-    let (seat, tool) = (Rc::clone(&request.seat), Rc::clone(&request.tool));
+    let (seat, thing) = (Rc::clone(&request.seat), request.thing.clone());
     attach(&case, request);
-    ask::check(Pending { seat, ticket, ask, tool, received, arguments, to: To::Case(case) });
+    ask::check(Pending { seat, ticket, ask, thing, received, arguments, to: To::Case(case) });
 }
 
 /// The record of a call that nothing is known of yet.
-pub(crate) fn row_of(seat: &SeatCore, tool: &ToolEntry, asked: Hash) -> CallRecord {
-    let backend = &tool.backend;
-    let (client, own) = (&seat.identity.name, &tool.read.tool.name);
+pub(crate) fn row_of(seat: &SeatCore, thing: &Thing, asked: Hash) -> CallRecord {
+    let backend = thing.backend();
+    let client = &seat.identity.name;
     CallRecord {
         session: seat.identity.session.to_string(),
         launch: backend.rules().launch_hash.to_string(),
-        name: tool.read.exposed.clone(),
-        definition: Some(tool.read.stands_for),
+        method: thing.method(),
+        name: thing.shown().to_owned(),
+        definition: Some(thing.definition()),
         asked: Some(asked),
-        effect: tool.read.effect,
-        ..CallRecord::new(seat.core.ledger.next_call(), client, backend.key(), own, now_ms())
+        effect: thing.effect(),
+        ..CallRecord::new(seat.core.ledger.next_call(), client, backend.key(), thing.label(), now_ms())
     }
 }
 
@@ -131,10 +138,10 @@ fn join(case: Rc<Case>, request: Request) {
     match case.state() {
         CallState::Denied | CallState::Expired => {
             // The retry finds the decision, once; the next one is a new question.
-            let answer = super::decide::verdict_of(&case, &request.tool);
+            let answer = request.thing.refused(&super::decide::verdict_of(&case));
             request.seat.core.gate.index.leave(&case);
             request.seat.core.ledger.job(Job::DropCall(case.call()));
-            let record = ask::record(&request.seat, &request.tool, request.received);
+            let record = request.thing.record(&request.seat, request.received);
             let outcome = if case.state() == CallState::Expired { Outcome::ApprovalExpired } else { Outcome::Denied };
             request.seat.core.ledger.replayed(&record, case.call(), outcome);
             request.reply.done(answer);
@@ -147,9 +154,10 @@ fn join(case: Rc<Case>, request: Request) {
         CallState::Settled | CallState::Freed => go_on(request),
         CallState::Reserved | CallState::Waiting | CallState::Intent => attach(&case, request),
         CallState::Approved => {
+            let core = Rc::clone(&request.seat.core);
             attach(&case, request);
             if !case.under_way.get() && !case.is_deciding.get() {
-                super::decide::claim(&case);
+                super::decide::claim(&core, &case);
             }
         }
     }
@@ -157,17 +165,16 @@ fn join(case: Rc<Case>, request: Request) {
 
 /// Lets a request wait for the end of a case.
 pub(crate) fn attach(case: &Rc<Case>, request: Request) {
-    let Request { seat, ticket, ask, reply, received, tool } = request;
-    case.attach(Asker { seat: Rc::downgrade(&seat), ticket, ask, reply, tool, received, notices: 0 });
+    let Request { seat, ticket, ask, reply, received, thing } = request;
+    case.attach(Asker { seat: Rc::downgrade(&seat), ticket, ask, reply, thing, received, notices: 0 });
 }
 
 /// Answers a request without a case of its own.
 pub(crate) fn refuse(request: Request, code: Code, message: &str) {
-    let Request { seat, reply, tool, received, .. } = request;
-    let record = ask::record(&seat, &tool, received);
+    let Request { seat, reply, thing, received, .. } = request;
+    let record = thing.record(&seat, received);
     seat.core.ledger.refused(&record, code);
-    let refusal = Refusal::new(code, message).of_call(record.id());
-    reply.done(Answer::result(refusal.tool_result(tool.output())));
+    reply.done(thing.refused(&Refusal::new(code, message).of_call(record.id())));
 }
 
 /// The key of a call: of `_meta`, or of the argument that the tool's schema has for it.
@@ -184,13 +191,6 @@ fn key(ask: &Ask, tool: &ToolEntry) -> Result<Option<String>, &'static str> {
         Some(key) if !key.is_empty() => Ok(Some(key)),
         _ => Ok(None),
     }
-}
-
-/// The digest of raw arguments; None where they cannot be read, which the check will say.
-pub(crate) fn digest_of(raw: Option<&Bytes>, tool: &ToolEntry) -> Option<Hash> {
-    let named = &tool.backend.rules().idempotency_argument;
-    let leave_out = tool.read.tool.takes(named).then_some(&**named);
-    Some(Arguments::read(raw.map(|raw| &raw[..])).ok()?.digest(leave_out))
 }
 
 /// The step of a case that cannot be refused where it is taken; a refusal is a fault of this crate and leaves it be.

@@ -10,6 +10,7 @@ pub(crate) mod index;
 pub(crate) mod kept;
 pub(crate) mod lost;
 pub(crate) mod meet;
+pub(crate) mod moves;
 pub(crate) mod pages;
 pub mod pins;
 pub(crate) mod receipt;
@@ -19,16 +20,18 @@ pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
 pub(crate) mod tally;
+pub(crate) mod task;
 
 use crate::catalog::{Hides, ToolEntry};
 use crate::config::{Accepted, PolicyConfig};
 use crate::person::{Decided, Pause};
+use crate::thing::Thing;
 use contract::Hash;
 use index::Index;
 use lost::LostResults;
 use pages::Pages;
 use pins::Pins;
-use policy::{Effect, Facts, Fallback, Grant, Hints, Judgement, Profile, Rulebook, Target, Tier};
+use policy::{Effect, Facts, Fallback, Grant, Judgement, Profile, Rulebook, Target, Tier};
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -207,19 +210,31 @@ impl Gate {
         self.settling.notify_waiters();
     }
 
-    /// What the rules say of one call of a tool.
-    pub(crate) fn judge(&self, host: &str, tool: &ToolEntry, arguments: &[u8]) -> Judgement {
+    /// What the rules say of one request.
+    pub(crate) fn judge(&self, host: &str, thing: &Thing, arguments: &[u8]) -> Judgement {
+        match thing {
+            Thing::Tool(tool) => self.judge_call(host, tool, arguments),
+            Thing::Other(other) => self.judge_bare(host, &other.profile()),
+        }
+    }
+    /// What they say of one call of a tool.
+    pub(crate) fn judge_call(&self, host: &str, tool: &ToolEntry, arguments: &[u8]) -> Judgement {
         let settings = self.settings.borrow();
         let standing = tool.standing(&settings.rulebook, self.age.get());
         settings.rulebook.judge(&standing, &Facts { host, arguments })
+    }
+    /// What they say of a request for what is no tool: they know no arguments of it.
+    pub(crate) fn judge_bare(&self, host: &str, of: &Profile<'_>) -> Judgement {
+        let rules = &self.settings.borrow().rulebook;
+        rules.judge(&rules.standing(of), &Facts { host, arguments: b"{}" })
     }
     /// How often a tool asks.
     pub(crate) fn tier(&self, tool: &ToolEntry) -> Tier {
         tool.standing(&self.settings.borrow().rulebook, self.age.get()).tier()
     }
     /// What is said of a request that no rule can name, as completions are.
-    pub(crate) fn free(&self) -> Judgement {
-        self.free.clone()
+    pub(crate) fn free(&self) -> &Judgement {
+        &self.free
     }
     /// Version of the rules.
     pub(crate) fn policy(&self) -> Hash {
@@ -240,19 +255,6 @@ impl Hides for Gate {
 
 fn free() -> Judgement {
     let rules = Rulebook::allow_all();
-    let nothing = Profile {
-        target: Target::Method,
-        name: "",
-        own: "",
-        server: "",
-        effect: Effect::Read,
-        hints: Hints::default(),
-        tag: None,
-        flagged: false,
-        partly_checked: false,
-        takes_url: false,
-        arguments: &[],
-        annotations: b"",
-    };
+    let nothing = Profile::bare(Target::Method, "", "", "", Effect::Read);
     rules.judge(&rules.standing(&nothing), &Facts { host: "", arguments: b"{}" })
 }

@@ -3,10 +3,11 @@
 
 use super::case::Case;
 use super::lost::{End, Lost, Which};
-use super::{meet, now_ms};
+use super::now_ms;
 use crate::agent::SeatCore;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
+use crate::thing;
 use bytes::Bytes;
 use contract::Hash;
 use frame::{Answer, Fate, Receipt};
@@ -48,7 +49,7 @@ impl Asked {
     pub(crate) fn digest(&self, tool: &ToolEntry) -> Option<Hash> {
         match self {
             Asked::Digest(digest) => *digest,
-            Asked::Arguments(raw) => meet::digest_of(raw.as_ref(), tool),
+            Asked::Arguments(raw) => thing::digest_of(raw.as_ref(), tool),
         }
     }
 }

@@ -9,57 +9,27 @@ use crate::ask::{self, Pending, To};
 use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
-use crate::road::{self, Plan};
+use crate::road;
+use crate::thing::Thing;
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
-use frame::object;
-use policy::{Binding, CallState, Effect, Event, Facts, Hints, Judgement, Permit, Profile, Request, Target, Verdict};
+use policy::{Binding, CallState, Effect, Event, Judgement, Permit, Request, Verdict};
 use std::rc::Rc;
 
 /// Judges a call whose arguments fit its schema.
 pub(crate) fn permit(call: Pending, arguments: Bytes) {
-    let gate = &call.seat.core.gate;
-    if let Some(refusal) = withheld(&call.tool) {
+    let core = &call.seat.core;
+    if let Some(refusal) = call.thing.tool().and_then(|tool| withheld(tool)) {
         return ask::refuse(call, refusal);
     }
-    let judgement = gate.judge(&call.seat.identity.name, &call.tool, &arguments);
-    let request = request(&call, &arguments);
-    match policy::decide(request, &judgement) {
-        Verdict::Allow(_) if hold::holds(&call.seat.core, &call.tool) => {
-            let sent = meet::digest_of(Some(&arguments), &call.tool);
-            hold::hold(call, &judgement, arguments, sent);
-        }
-        Verdict::Allow(permit) => go(call, permit, arguments, &judgement),
+    let judgement = core.gate.judge(&call.seat.identity.name, &call.thing, &arguments);
+    let is_held = hold::stands_still(core, call.thing.backend(), call.thing.effect());
+    match policy::decide(request(&call, &arguments), &judgement) {
         Verdict::Deny(_) => ask::refuse(call, denial(&judgement)),
+        Verdict::Allow(_) | Verdict::Ask(_) if is_held => held(call, arguments, &judgement),
+        Verdict::Allow(permit) => go(call, permit, arguments, &judgement),
         Verdict::Ask(request) => asked(call, request, arguments, &judgement),
     }
-}
-
-/// How the rules see a prompt, a resource or a method.
-pub(crate) fn judge_other(
-    seat: &SeatCore,
-    backend: &Backend,
-    target: Target,
-    name: &str,
-    own: &str,
-    effect: Effect,
-) -> Judgement {
-    let settings = seat.core.gate.settings();
-    let standing = settings.rulebook.standing(&Profile {
-        target,
-        name,
-        own,
-        server: backend.key(),
-        effect,
-        hints: Hints::default(),
-        tag: None,
-        flagged: false,
-        partly_checked: false,
-        takes_url: false,
-        arguments: &[],
-        annotations: b"",
-    });
-    settings.rulebook.judge(&standing, &Facts { host: &seat.identity.name, arguments: b"{}" })
 }
 
 /// What would be sent to a server that is no call of a tool.
@@ -93,36 +63,44 @@ fn withheld(tool: &ToolEntry) -> Option<Refusal> {
 
 /// What would be sent.
 pub(crate) fn request(call: &Pending, arguments: &Bytes) -> Request {
-    let tool = &call.tool;
-    let name = object::quote(&tool.read.tool.name);
+    let thing = &call.thing;
     Request {
         client: Rc::clone(&call.seat.identity.name),
         session: Rc::clone(&call.seat.identity.session),
-        server: Rc::clone(tool.backend.key()),
-        launch: Rc::clone(&tool.backend.rules().launch_hash),
+        server: Rc::clone(thing.backend().key()),
+        launch: Rc::clone(&thing.backend().rules().launch_hash),
         method: Rc::clone(&call.ask.method),
-        tool: Rc::clone(tool.own_name()),
-        definition: Some(tool.read.stands_for),
+        tool: Rc::clone(thing.label()),
+        definition: Some(thing.definition()),
         digest: None,
         policy: call.seat.core.gate.policy(),
-        effect: tool.read.effect,
-        params: call.ask.params.with([("name", name.as_bytes()), ("arguments", &arguments[..])]),
+        effect: thing.effect(),
+        params: thing.params(&call.ask.params, arguments),
+    }
+}
+
+/// Something holds all of its kind.
+fn held(call: Pending, arguments: Bytes, judgement: &Judgement) {
+    if let Some(case) = approved(&call) {
+        // It stays approved; the end of what holds it claims it.
+        return case.under_way.set(false);
+    }
+    let sent = call.thing.digest(Some(&arguments));
+    hold::hold(call, judgement, arguments, sent);
+}
+
+/// The case that a person has approved and that this is to run.
+fn approved(call: &Pending) -> Option<Rc<Case>> {
+    match &call.to {
+        To::Case(case) if case.state() == CallState::Approved => Some(Rc::clone(case)),
+        To::Case(_) | To::Reply(_) => None,
     }
 }
 
 fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judgement) {
-    let sent = meet::digest_of(Some(&arguments), &call.tool);
+    let sent = call.thing.digest(Some(&arguments));
     request.digest = sent;
-    let approved = match &call.to {
-        To::Case(case) if case.state() == CallState::Approved => Some(Rc::clone(case)),
-        _ => None,
-    };
-    let is_held = hold::holds(&call.seat.core, &call.tool);
-    if let Some(case) = approved {
-        if is_held {
-            // It stays approved; the end of what holds it claims it.
-            return case.under_way.set(false);
-        }
+    if let Some(case) = approved(&call) {
         let binding = binding(&case);
         return match binding.map(|binding| policy::redeem(request, judgement, &binding, now_ms())) {
             Some(Ok(permit)) => go(call, permit, arguments, judgement),
@@ -131,8 +109,8 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
         };
     }
     match by_grant(&call.seat.core, request, judgement) {
-        Some(permit) if !is_held => go(call, permit, arguments, judgement),
-        Some(_) | None => hold::hold(call, judgement, arguments, sent),
+        Some(permit) => go(call, permit, arguments, judgement),
+        None => hold::hold(call, judgement, arguments, sent),
     }
 }
 
@@ -169,22 +147,23 @@ fn binding(case: &Case) -> Option<Binding> {
 
 /// On its way: from here on it is the road's.
 fn go(call: Pending, permit: Permit, arguments: Bytes, judgement: &Judgement) {
-    let Pending { seat, ticket, ask, tool, received, to, .. } = call;
+    let Pending { seat, ticket, ask, thing, received, to, .. } = call;
     let mut record = match &to {
-        To::Reply(_) => ask::record(&seat, &tool, received),
+        To::Reply(_) => thing.record(&seat, received),
         To::Case(case) => {
             if !meet::step(case, Event::Claim) {
                 return;
             }
-            ask::record(&seat, &tool, received).of_case(&case.row())
+            thing.record(&seat, received).of_case(&case.row())
         }
     };
-    review::used(&seat.core, &tool);
-    record.judged(Some(tool.verdict(&seat.core.ledger, judgement)));
+    if let Thing::Tool(tool) = &thing {
+        review::used(&seat.core, tool);
+    }
+    record.judged(Some(thing.verdict(&seat.core.ledger, judgement)));
     record.arguments(arguments);
-    abort::at(Point::Permitted, &tool.read.tool.name);
-    let backend = Rc::clone(&tool.backend);
-    let plan = Plan { backend, effect: tool.read.effect, lane: tool.lane.clone(), tool: Some(tool) };
+    abort::at(Point::Permitted, thing.label());
+    let plan = thing.plan(&ask.method);
     road::set_out(&seat, ticket, ask, plan, permit, record, to);
 }
 

@@ -5,41 +5,78 @@ use super::case::Case;
 use super::index::SettledKey;
 use super::lost::End;
 use super::meet::{self, Request};
+use super::moves::{self, Move};
 use super::{now_ms, receipt};
-use crate::ask;
 use crate::core::Core;
 use crate::operate::Refusal as Refused;
+use crate::record;
+use crate::thing::Thing;
 use bytes::Bytes;
-use contract::outcome::{Code, Told, tell};
+use contract::outcome::{Code, Refusal, Told, tell};
 use contract::{CallId, Hash};
 use frame::{Answer, Era, Rope};
 use policy::{CallState, Effect, Event, Leave};
 use std::rc::Rc;
-use store::{CallNumber, CallRecord, Job, KEYS_KEPT_MS, Kind, Outcome};
+use store::{CallNumber, CallRecord, Job, KEYS_KEPT_MS, Outcome};
 use tokio::time::{Instant, timeout_at};
 use upstream::{Failure, task};
 
 /// A call of a case was refused before anything was sent: its key is free.
-pub(crate) fn refused(core: &Core, case: &Case) {
+pub(crate) fn refused(core: &Core, case: &Rc<Case>, refusal: &Refusal) {
     let event = if case.state() == CallState::Approved { Event::Forbid } else { Event::Refuse };
+    if case.is_task() && event == Event::Forbid {
+        return unrun(core, case, event, refusal);
+    }
     meet::step(case, event);
     drop_row(core, case);
 }
 
+/// A task ends without having run; its client finds out why when it asks.
+pub(crate) fn unrun(core: &Core, case: &Rc<Case>, event: Event, refusal: &Refusal) {
+    case.under_way.set(false);
+    if !meet::step(case, event) {
+        return;
+    }
+    case.note(|row| {
+        row.outcome = record::of_code(refusal.error);
+        row.reason.clone_from(&refusal.message);
+        row.ended_ms = now_ms();
+        row.arguments = None;
+        row.edited = None;
+    });
+    case.is_written.set(false);
+    let written = core.ledger.put_call(case.row().clone(), None);
+    core.gate.index.leave(case);
+    core.queue_changed();
+    let case = Rc::clone(case);
+    task::spawn("write down why a task ends", async move {
+        if let Err(cause) = written.await {
+            tracing::error!(%cause, call = %case.id(), "the end of a task could not be written; a restart may run it");
+        }
+        case.is_written.set(true);
+    });
+}
+
 fn drop_row(core: &Core, case: &Case) {
     core.gate.index.leave(case);
+    core.gate.index.leave_task(case);
     case.under_way.set(false);
     core.ledger.job(Job::DropCall(case.call()));
     core.queue_changed();
 }
 
-/// The run of a case ended without an answer of its server.
-pub(crate) fn failed(core: &Rc<Core>, case: &Rc<Case>, failure: &Failure) {
+/// The run of a case ended without an answer of its server, which is told as `refusal`.
+pub(crate) fn failed(core: &Rc<Core>, case: &Rc<Case>, failure: &Failure, refusal: &Refusal) {
+    let is_read = case.row().effect == Effect::Read;
+    if failure.was_sent() && is_read && case.is_task() {
+        // What it is told ends it like an answer.
+        return;
+    }
     case.ran();
     case.under_way.set(false);
     if !failure.was_sent() {
-        given_back(core, case);
-    } else if case.row().effect == Effect::Read {
+        given_back(core, case, refusal);
+    } else if is_read {
         // A read changes nothing by running twice.
         meet::step(case, Event::End);
         drop_row(core, case);
@@ -48,11 +85,11 @@ pub(crate) fn failed(core: &Rc<Core>, case: &Rc<Case>, failure: &Failure) {
     }
 }
 
-/// Surely not sent: the key is free, and an approval can be used again.
-pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>) {
+/// Surely not sent: the key is free, and an approval can be used again. A task has nobody who would use it.
+pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>, refusal: &Refusal) {
     let is_alive = {
         let row = case.row();
-        row.scope.is_some() && row.expires_ms > now_ms()
+        row.scope.is_some() && row.expires_ms > now_ms() || row.task.is_some()
     };
     let leave = if is_alive { Leave::Person } else { Leave::Rules };
     case.ran();
@@ -60,7 +97,9 @@ pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>) {
     if !meet::step(case, Event::NotSent(leave)) {
         return;
     }
-    if case.state() == CallState::Approved {
+    if case.is_task() {
+        unrun(core, case, Event::Withdraw, refusal);
+    } else if case.state() == CallState::Approved {
         core.ledger.save_call(case.row().clone());
         let (core, case) = (Rc::clone(core), Rc::clone(case));
         task::spawn("hold an approval", async move { super::hold::watch(&core, &case).await });
@@ -77,23 +116,20 @@ pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, answer: &Answer, outcome
         return;
     }
     let row = case.row().clone();
-    if row.key.is_none() {
+    if row.key.is_none() && row.task.is_none() {
         // Its end row in the audit takes the record away.
         core.gate.index.leave(case);
         return core.queue_changed();
     }
     let ended_ms = now_ms();
     core.gate.index.sweep(ended_ms.saturating_sub(KEYS_KEPT_MS));
-    core.gate.index.settle(
-        case,
-        SettledKey {
-            call: row.call,
-            asked: row.asked.unwrap_or_else(|| Hash::of(b"")),
-            outcome,
-            has_result: true,
-            ended_ms,
-        },
-    );
+    let asked = row.asked.unwrap_or_else(|| Hash::of(b""));
+    core.gate.index.settle(case, SettledKey { call: row.call, asked, outcome, has_result: true, ended_ms });
+    case.note(|row| {
+        (row.outcome, row.ended_ms, row.has_result) = (outcome, ended_ms, true);
+        row.arguments = None;
+        row.edited = None;
+    });
     let result = packed(answer);
     // Until it is in the store it is found here.
     core.gate.index.unwritten(row.call, Some(result.clone()));
@@ -129,19 +165,11 @@ pub(crate) async fn settle(core: &Rc<Core>, id: &str, ran: Event, by: &str) -> R
     let missing =
         || Refused::new("unknown_call", format!("no call `{id}` waits to be settled")).then("callgate call list");
     let case = case.filter(|case| case.state() == CallState::Unknown && !case.is_deciding.get()).ok_or_else(missing)?;
-    let mut row = case.row().clone();
-    row.state = policy::next(row.state, ran).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
-    row.decided_by = by.to_owned();
-    row.decided_ms = now_ms();
-    let outcome = if row.state == CallState::Settled { Outcome::Ran } else { Outcome::NotRan };
-    row.outcome = outcome;
-    case.is_deciding.set(true);
-    let note = core.ledger.case_note(&row, Kind::Settled, outcome);
-    let written = core.ledger.put_call(row.clone(), Some(note)).await;
-    case.is_deciding.set(false);
-    written.map_err(|cause| Refused::new("audit_unavailable", format!("it could not be written down: {cause}")))?;
-    case.note(|now| *now = row.clone());
+    let outcome = if ran == Event::Ran { Outcome::Ran } else { Outcome::NotRan };
+    moves::make(core, &case, Move { event: ran, by, grant: None }, |row| row.outcome = outcome).await?;
+    let row = case.row().clone();
     match (row.state, row.key, row.asked) {
+        (CallState::Settled, None, _) if row.task.is_some() => core.gate.index.leave(&case),
         (CallState::Settled, Some(_), Some(asked)) => {
             let ended_ms = row.decided_ms;
             core.gate.index.settle(&case, SettledKey { call: row.call, asked, outcome, has_result: false, ended_ms });
@@ -166,7 +194,7 @@ pub(crate) fn replay(request: Request, settled: SettledKey) {
         };
         let stored = stored.and_then(|stored| unpacked(&stored));
         let Some(answer) = stored else { return already_ran(request, &settled) };
-        let record = ask::record(&request.seat, &request.tool, request.received);
+        let record = request.thing.record(&request.seat, request.received);
         core.ledger.replayed(&record, settled.call, settled.outcome);
         request.reply.done(beside(answer, &[Told::Replayed]));
     });
@@ -207,7 +235,7 @@ fn packed(answer: &Answer) -> Bytes {
     out.into()
 }
 
-fn unpacked(stored: &Bytes) -> Option<Answer> {
+pub(crate) fn unpacked(stored: &Bytes) -> Option<Answer> {
     let (form, body) = (*stored.first()?, Rope::from(stored.slice(1..)));
     Some(match form {
         b'L' => Answer::Result { era: Era::Legacy, body },
@@ -220,8 +248,9 @@ fn unpacked(stored: &Bytes) -> Option<Answer> {
 /// An identical call of one whose reply was lost is answered by that one's result (rules.md 22).
 pub(crate) fn recall(request: Request, asked: Hash) {
     let core = Rc::clone(&request.seat.core);
-    let (client, server) = (&*request.seat.identity.name, &**request.tool.backend.key());
-    let found = core.gate.lost.find(client, server, &request.tool.read.tool.name, asked);
+    let Thing::Tool(tool) = &request.thing else { return meet::go_on(request) };
+    let (client, server) = (&*request.seat.identity.name, &**tool.backend.key());
+    let found = core.gate.lost.find(client, server, tool.own_name(), asked);
     let is_gone = |session: &str| !core.seats().iter().any(|seat| *seat.identity.session == *session);
     let found = found.filter(|lost| *lost.session == *request.seat.identity.session || is_gone(&lost.session));
     let Some(lost) = found else { return meet::go_on(request) };
@@ -245,7 +274,7 @@ pub(crate) fn recall(request: Request, asked: Hash) {
             End::Open | End::Unknown => None,
         };
         if let Some(answer) = answer {
-            let record = ask::record(&request.seat, &request.tool, request.received);
+            let record = request.thing.record(&request.seat, request.received);
             core.ledger.replayed(&record, lost.call, Outcome::Ok);
             let at = super::hold::moment(lost.ended_ms);
             let told = beside(answer.clone(), &[Told::Lost(&at)]);

@@ -1,11 +1,10 @@
 //! How many of something each tool of a client has, so that the usual call, whose tool has none, is told so at once.
 
-use super::index;
 use contract::Hash;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// Numbers by [`index::tool_of`]; a tool without any takes no place.
+/// Numbers by [`index::thing_of`](super::index::thing_of); a tool without any takes no place.
 #[derive(Default)]
 pub(crate) struct Tally(RefCell<FxHashMap<Hash, u32>>);
 
@@ -25,8 +24,8 @@ impl Tally {
         }
     }
     /// Whether this tool has any. Costs no digest while no tool has.
-    pub(crate) fn has(&self, client: &str, server: &str, tool: &str) -> bool {
+    pub(crate) fn has(&self, tool: impl FnOnce() -> Hash) -> bool {
         let tools = self.0.borrow();
-        !tools.is_empty() && tools.contains_key(&index::tool_of(client, server, tool))
+        !tools.is_empty() && tools.contains_key(&tool())
     }
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use contract::answer::Cleaner;
 use frame::Answer;
 use std::time::SystemTime;
-use store::{CallNumber, CallRecord, Job, Kind, Method, Note, Outcome, Unshown, Values, Vault};
+use store::{CallNumber, CallRecord, Job, Kind, Note, Outcome, Unshown, Values, Vault};
 use tokio::sync::oneshot;
 use upstream::Listing;
 
@@ -49,7 +49,7 @@ impl Audit {
             server: row.server.clone(),
             item: row.name.clone(),
             definition: row.definition.map(|hash| hash.to_string()).unwrap_or_default(),
-            method: Method::ToolCall,
+            method: row.method,
             effect: Some(row.effect),
             outcome,
             detail: serde_json::Value::Object(detail).to_string(),

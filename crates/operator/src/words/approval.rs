@@ -94,7 +94,33 @@ impl Default for ApprovalFilter {
     }
 }
 
-/// One call that waits, at a glance. Identical calls that wait are one.
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalKind {
+    /// A call of a tool.
+    Tool,
+    /// A prompt.
+    Prompt,
+    /// The content of a resource.
+    Resource,
+    /// A method that the hub does not know.
+    Method,
+}
+
+impl ApprovalKind {
+    /// Its word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ApprovalKind::Tool => "tool",
+            ApprovalKind::Prompt => "prompt",
+            ApprovalKind::Resource => "resource",
+            ApprovalKind::Method => "method",
+        }
+    }
+}
+
+/// One request that waits, at a glance. Identical ones that wait are one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct Approval {
     /// Its id, as the agent was told it.
@@ -109,10 +135,14 @@ pub struct Approval {
     pub unverified: bool,
     /// Key of the server, as the person named it.
     pub server: String,
-    /// The server's own name of the tool.
+    /// What is asked for.
+    pub kind: ApprovalKind,
+    /// The server's own name of it; of a resource as much as its server has listed.
     pub tool: String,
-    /// Name of the tool in the aggregate.
+    /// Its name in the aggregate.
     pub name: String,
+    /// Whether its client holds it as a task: it runs by itself as soon as it is approved.
+    pub task: bool,
     /// What it may do to the world.
     #[ts(type = "\"read\" | \"write\" | \"destructive\"")]
     pub effect: Effect,

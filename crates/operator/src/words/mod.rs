@@ -17,7 +17,9 @@ mod token;
 mod tool;
 mod verdict;
 
-pub use approval::{Approval, ApprovalDetail, ApprovalFilter, ApprovalId, ApprovalList, ApprovalPart, ApprovalState};
+pub use approval::{
+    Approval, ApprovalDetail, ApprovalFilter, ApprovalId, ApprovalKind, ApprovalList, ApprovalPart, ApprovalState,
+};
 pub use audit::{
     AuditAccept, AuditAccepted, AuditCall, AuditExport, AuditFilter, AuditOpen, AuditPage, AuditQuery, AuditReport,
     AuditRow, AuditTail, AuditTrail, AuditValue, AuditValues,

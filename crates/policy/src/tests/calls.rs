@@ -4,17 +4,19 @@ use crate::{CallState, Event, Leave, next};
 use proptest::prelude::*;
 
 /// All moves that there are; everything else is unfit.
-const MOVES: [(CallState, Event, CallState); 21] = [
+const MOVES: [(CallState, Event, CallState); 23] = [
     (CallState::Reserved, Event::Ask, CallState::Waiting),
     (CallState::Reserved, Event::Refuse, CallState::Freed),
     (CallState::Reserved, Event::Claim, CallState::Intent),
     (CallState::Waiting, Event::Approve, CallState::Approved),
     (CallState::Waiting, Event::Deny, CallState::Denied),
     (CallState::Waiting, Event::Forbid, CallState::Denied),
+    (CallState::Waiting, Event::Withdraw, CallState::Denied),
     (CallState::Waiting, Event::Expire, CallState::Expired),
     (CallState::Approved, Event::Claim, CallState::Intent),
     (CallState::Approved, Event::Stricter, CallState::Waiting),
     (CallState::Approved, Event::Forbid, CallState::Denied),
+    (CallState::Approved, Event::Withdraw, CallState::Denied),
     (CallState::Approved, Event::Expire, CallState::Expired),
     (CallState::Intent, Event::NotSent(Leave::Rules), CallState::Freed),
     (CallState::Intent, Event::NotSent(Leave::Person), CallState::Approved),
@@ -38,7 +40,7 @@ fn every_pair_is_as_the_table_says() {
             assert_eq!(next(state, event).ok(), expect, "{state:?} {event:?}");
         }
     }
-    assert_eq!(moves, 21);
+    assert_eq!(moves, 23);
     let unfit = next(CallState::Approved, Event::Deny).unwrap_err();
     assert_eq!(unfit.to_string(), "a call that is approved can't be denied");
 }

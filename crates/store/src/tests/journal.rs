@@ -31,7 +31,7 @@ struct Model {
 impl Model {
     fn standing(&self) -> Option<Standing> {
         let (state, has_key) = self.record?;
-        Some(Standing { state, has_key, was_approved: true, expires_ms: NOW + 900_000 })
+        Some(Standing { state, keeps_end: has_key, was_approved: true, expires_ms: NOW + 900_000 })
     }
 
     fn move_to(&mut self, state: CallState) {

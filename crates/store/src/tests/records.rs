@@ -198,6 +198,38 @@ fn a_call_without_a_key_leaves_no_record() {
 }
 
 #[test]
+fn what_a_task_ended_with_is_kept_with_its_record() {
+    for end_first in [true, false] {
+        let home = tempfile::tempdir().unwrap();
+        let mut desk = Desk::open(home.path());
+        let call = next(&mut desk);
+        let task = CallRecord { key: None, task: Some("t1".into()), method: Method::PromptGet, ..approved(call) };
+        do_job(&desk, put(&task));
+        let ledger = &mut desk.opened.ledger;
+        let _ = ledger.push(&Entry::new(call, Kind::Intent, NOW));
+        ledger.flush();
+        desk.settled();
+        let mark = desk.opened.flight.mark(call).unwrap();
+        let job = Job::EndCall { call, outcome: Outcome::Ok, ended_ms: NOW, result: Some(Bytes::from_static(b"{}")) };
+        if end_first {
+            desk.end(call, Some(mark));
+            desk.settle().unwrap();
+            do_job(&desk, job);
+        } else {
+            do_job(&desk, job);
+            desk.end(call, Some(mark));
+            desk.settle().unwrap();
+        }
+        assert_eq!(desk.opened.vault.result(call).unwrap().as_deref(), Some(&b"{}"[..]));
+        desk.crash();
+        let (arguments, edited) = (None, None);
+        let (state, outcome, ended_ms) = (CallState::Settled, Outcome::Ok, NOW);
+        let expect = CallRecord { state, outcome, ended_ms, arguments, edited, has_result: true, ..task };
+        assert_eq!(reopened(home.path()).calls, [expect]);
+    }
+}
+
+#[test]
 fn jobs_of_the_ledger_are_done_in_order_with_its_rows() {
     let home = tempfile::tempdir().unwrap();
     let mut desk = Desk::open(home.path());

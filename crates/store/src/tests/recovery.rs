@@ -78,8 +78,8 @@ fn an_end_row_tells_what_became_of_its_call() {
 #[test]
 fn a_record_goes_on_by_the_end_of_its_call() {
     use CallState::*;
-    let check = |state, (has_key, was_approved), close, expect| {
-        let standing = Standing { state, has_key, was_approved, expires_ms: NOW + 1 };
+    let check = |state, (keeps_end, was_approved), close, expect| {
+        let standing = Standing { state, keeps_end, was_approved, expires_ms: NOW + 1 };
         assert_eq!(after(standing, close, NOW), expect, "{standing:?} {close:?}");
     };
     for approved in [false, true] {
@@ -100,7 +100,7 @@ fn a_record_goes_on_by_the_end_of_its_call() {
         check(Settled, (true, true), close, Settled);
         check(Settled, (false, true), close, Freed);
     }
-    let late = Standing { state: Intent, has_key: true, was_approved: true, expires_ms: NOW };
+    let late = Standing { state: Intent, keeps_end: true, was_approved: true, expires_ms: NOW };
     assert_eq!(after(late, Close::NotSent, NOW), Freed, "its time is over");
 }
 

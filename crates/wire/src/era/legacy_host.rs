@@ -79,12 +79,19 @@ fn needs(method: &str, what: &str) -> Out {
     Out::Error(format!("{{\"code\":-32603,\"message\":{}}}", object::quote(what)).into())
 }
 
+/// Whether it is the hub's own word about the request, not that there is no such thing.
+fn is_own(error: &Bytes) -> bool {
+    object::get(error, "data").and_then(|data| object::get(&data, "ok")).as_deref() == Some(b"false")
+}
+
 fn from_error(error: Rope, method: &str) -> Out {
     let text = error.join();
     let code = error_code(&text);
     match code {
         // "Resource not found" had a code of its own before 2026-07-28.
-        Some(-32602) if method == "resources/read" => Out::Error(Edit::new().set("code", "-32002").apply(&text)),
+        Some(-32602) if method == "resources/read" && !is_own(&text) => {
+            Out::Error(Edit::new().set("code", "-32002").apply(&text))
+        }
         Some(-32021) if method == "tools/call" => {
             let message = object::get(&text, "message").and_then(|raw| object::text(&raw).map(String::from));
             let what = message.unwrap_or_else(|| "the server needs a client capability that is missing".into());

@@ -3,7 +3,7 @@
 use super::{Out, error_code, has_cache_hints, meta};
 use bytes::Bytes;
 use frame::object::{self, Edit};
-use frame::{Answer, Era, Level, Origin, Rope, Version};
+use frame::{Answer, Era, Level, Origin, Rope, TASKS, Version};
 use std::rc::Rc;
 
 /// How a request's `_meta` reads.
@@ -55,8 +55,14 @@ pub fn unsupported(asked: &str) -> Answer {
     )
 }
 
-/// The result of `server/discover`. `capabilities` and `server_info` are JSON objects.
+/// The result of `server/discover`. `capabilities` and `server_info` are JSON objects; that the hub itself makes tasks of
+/// calls is added here, as only this era has them.
 pub fn discovered(capabilities: &str, server_info: &str, instructions: Option<&str>) -> Out {
+    let capabilities = Bytes::copy_from_slice(capabilities.as_bytes());
+    let extensions = object::get(&capabilities, "extensions").unwrap_or_else(|| Bytes::from_static(b"{}"));
+    let extensions = Edit::new().set(TASKS, "{}").apply(&extensions).join();
+    let capabilities = Edit::new().set("extensions", extensions).apply(&capabilities).join();
+    let capabilities = String::from_utf8_lossy(&capabilities);
     let instructions =
         instructions.map(|text| format!("\"instructions\":{},", object::quote(text))).unwrap_or_default();
     Out::Result(

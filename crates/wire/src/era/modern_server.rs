@@ -2,16 +2,29 @@
 
 use super::meta::{self, Stamp};
 use bytes::Bytes;
-use frame::{Era, Origin, Rope, object};
+use frame::object::{self, Edit};
+use frame::{Era, Origin, Rope, TASKS};
 
 /// Params as a modern server gets them.
 pub fn params(params: &Bytes, token: Option<u64>, origin: &Origin) -> Rope {
     let members = origin.stamp.get_or_init(|| {
         // What a legacy client could do through server→client requests is not carried over yet: nothing is declared.
-        let capabilities = if origin.version.era() == Era::Modern { &origin.capabilities[..] } else { b"{}" };
-        meta::stamp(&origin.client_info, capabilities)
+        let modern = origin.version.era() == Era::Modern;
+        let capabilities = if modern { without_tasks(&origin.capabilities) } else { Bytes::from_static(b"{}") };
+        meta::stamp(&origin.client_info, &capabilities)
     });
     meta::for_server(params, token, Some(Stamp { members, level: origin.level.get() }))
+}
+
+/// The hub does not pass on tasks of servers: none is told that its client takes one, so that all answer in full.
+pub fn without_tasks(capabilities: &Bytes) -> Bytes {
+    match object::get(capabilities, "extensions") {
+        Some(all) if object::get(&all, TASKS).is_some() => {
+            let others = Edit::new().remove(TASKS).apply(&all).join();
+            Edit::new().set("extensions", others).apply(capabilities).join()
+        }
+        _ => capabilities.clone(),
+    }
 }
 
 /// What the hub itself is when it asks for its own sake (discover, lists, listen).

@@ -1,6 +1,7 @@
 //! The detail: its title with the time that is left, then its lines.
 
 use super::Pen;
+use crate::show::approvals::name as name_of;
 use crate::show::screen::{Ink, columns, cut};
 use crate::watch::machine::{Shown, Verdict, View};
 use operator::visible::escape;
@@ -29,7 +30,7 @@ fn title(out: &mut Buffer, at: Rect, item: &Approval, pen: &Pen<'_>) {
     let place = pen.state.shown.as_ref().map(place).unwrap_or_default();
     let right = columns(&time) + columns(&place) + 4;
     let room = usize::from(at.width).saturating_sub(right + columns(&item.id) + 4).max(8);
-    let name = escape(&item.name);
+    let name = escape(&name_of(item)).into_owned();
     pen.row(
         out,
         Rect { x: at.x + 1, width: at.width.saturating_sub(1), ..at },

@@ -1,7 +1,7 @@
 //! The list: only the rows that are on the screen are ever looked at.
 
 use super::Pen;
-use crate::show::approvals::standing;
+use crate::show::approvals::{name as name_of, standing};
 use crate::show::screen::{Ink, columns, cut};
 use crate::show::tools;
 use crate::watch::machine::Link;
@@ -60,7 +60,7 @@ fn pieces(item: &Approval, width: usize, pen: &Pen<'_>) -> Vec<(Ink, String)> {
     // The effect is the last to go: what a call may do is seen before it is opened.
     let taken = 1 + LEFT + 2 + 2 + effect.len().max(11) + if client > 0 { client + 2 } else { 0 };
     let room = width.saturating_sub(taken + columns(&more)).max(8);
-    let name = escape(&item.name);
+    let name = escape(&name_of(item)).into_owned();
     let name = format!("{}{more}", cut(&name, room));
     let mut pieces = vec![
         (mark.0, mark.1.to_owned()),
