@@ -113,6 +113,17 @@ pub struct Note {
     pub arguments: Unshown,
 }
 
+/// Values of a call that are to be kept: sealed before they reach the disk.
+#[derive(Clone)]
+pub struct Values {
+    /// Which call, and the names of its row.
+    pub note: Note,
+    /// The arguments.
+    pub arguments: Unshown,
+    /// The result.
+    pub result: Unshown,
+}
+
 /// Values that are on their way to their shape: nothing prints them.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Unshown(pub Option<Bytes>);
@@ -161,6 +172,8 @@ pub enum Job {
     },
     /// A person accepts the log as it is, although its anchor is not in it; the old anchor goes into the row.
     AcceptEpoch,
+    /// Keeps values of a call, sealed, with a row that names them.
+    Values(Box<Values>),
     /// An audit row.
     Note(Note),
     /// Put the record of a call in place of what is known of it, with an audit row in the same transaction. Durable
@@ -233,6 +246,7 @@ impl Job {
             Job::PutCall { record, .. } => {
                 [&record.arguments, &record.edited].into_iter().flatten().map(Bytes::len).sum()
             }
+            Job::Values(values) => [&values.arguments.0, &values.result.0].into_iter().flatten().map(Bytes::len).sum(),
             Job::EndCall { result, .. } => result.as_ref().map_or(0, Bytes::len),
             _ => 0,
         }
@@ -251,6 +265,7 @@ impl Job {
             | Job::SaveEra(_)
             | Job::ForgetServer(_)
             | Job::Note(_)
+            | Job::Values(_)
             | Job::EndCall { .. }
             | Job::DropCall(_)
             | Job::Keep { .. } => false,

@@ -108,6 +108,7 @@ pub(crate) fn remove_rows(conn: &Connection) -> Sql<bool> {
     let (Some(base), Some(first)) = (kept::base(conn)?, first) else { return Ok(false) };
     let last = (first as u64 + ROWS - 1).min(base.row);
     let removed = conn.prepare_cached("DELETE FROM audit WHERE seq <= ?")?.execute([last as i64])?;
+    conn.prepare_cached("DELETE FROM payloads WHERE seq <= ?")?.execute([last as i64])?;
     conn.prepare_cached("DELETE FROM blocks WHERE block < ?")?.execute([block_of(last + 1) as i64])?;
     Ok(removed > 0)
 }

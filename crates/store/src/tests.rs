@@ -9,6 +9,7 @@ mod journal;
 mod kept;
 mod kill;
 mod migration;
+mod payload;
 mod records;
 mod recovery;
 mod search;

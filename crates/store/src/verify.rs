@@ -6,7 +6,7 @@ use crate::blocks::{Told, block_of, first_of};
 use crate::chain::{KEY_FILE, Keys, Link, hex};
 use crate::reader::Reader;
 use crate::stored::Stored;
-use crate::{Kind, ReadFault, StoreFault, cut, kept};
+use crate::{Kind, ReadFault, StoreFault, cut, kept, payload};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use serde::{Deserialize, Serialize};
@@ -153,7 +153,10 @@ impl Reader {
             }
             for row in rows {
                 findings.note(&row);
-                let broken = walk.step(&row, &keys, anchor);
+                let mut broken = walk.step(&row, &keys, anchor);
+                if broken.is_none() && row.text.kind == Kind::Values.code() && !payload::fits(&self.conn, &row)? {
+                    broken = Some(Break::Changed { row: row.seq });
+                }
                 findings.broken = findings.broken.take().or(broken);
                 index.step(&self.conn, &row)?;
             }
