@@ -29,11 +29,17 @@ pub enum Cause {
     /// Anything else.
     #[error("writing the database fails")]
     Failing = 5,
+    /// The file is not in its place any more: what is written to it, nobody will ever find.
+    #[error("the database was moved, deleted or replaced while the hub runs; stop the hub and start it again")]
+    Gone = 6,
 }
 
 impl Cause {
     pub(crate) fn of(error: &rusqlite::Error) -> Cause {
         use rusqlite::ErrorCode as Code;
+        if error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_READONLY_DBMOVED) {
+            return Cause::Gone;
+        }
         match error.sqlite_error_code() {
             Some(Code::DiskFull) => Cause::DiskFull,
             Some(Code::ReadOnly | Code::PermissionDenied | Code::CannotOpen) => Cause::ReadOnly,
@@ -294,6 +300,7 @@ impl Shared {
             2 => AuditState::Unavailable(Cause::ReadOnly),
             3 => AuditState::Unavailable(Cause::Damaged),
             4 => AuditState::Unavailable(Cause::Locked),
+            6 => AuditState::Unavailable(Cause::Gone),
             _ => AuditState::Unavailable(Cause::Failing),
         }
     }

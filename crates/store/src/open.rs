@@ -231,11 +231,24 @@ impl Store {
                 let is_on_network = places::is_on_network(&dir);
                 let Begun { trust, has_gap, recovered, writer } = begun;
                 let clock = options.clock;
+                let place = places::Place::of(&path);
                 let sober = Sober::new(clock, options.steady, before);
                 // Not before: where it goes its other end sees that nobody is here any more, and that is told last.
                 let listener = listener.take().unwrap_or_else(|| Box::new(|_| {}));
-                let parts =
-                    Parts { conn, writer, seal, queue: messages, spare, shared, slots, listener, clock, sober, path };
+                let parts = Parts {
+                    conn,
+                    writer,
+                    seal,
+                    queue: messages,
+                    spare,
+                    shared,
+                    slots,
+                    listener,
+                    clock,
+                    sober,
+                    path,
+                    place,
+                };
                 let engine =
                     Engine::new(parts, anchors).map_err(StoreFault::sql(&database(&dir), "looking for work"))?;
                 Ok((engine, Settlement { is_on_network, trust, has_gap, recovered }))

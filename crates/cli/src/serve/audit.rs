@@ -98,7 +98,6 @@ impl AuditSource for Log {
 
     fn verify(&self) -> Result<AuditReport, Problem> {
         let found = self.reader()?.verify().map_err(|fault| unreadable(&fault))?;
-        let accept = found.broken.as_ref().filter(|broken| broken.is_rollback()).map(|broken| broken.to_string());
         Ok(AuditReport {
             whole: found.broken.is_none(),
             broken: found.broken.as_ref().map(ToString::to_string),
@@ -110,7 +109,7 @@ impl AuditSource for Log {
             gaps: found.gaps,
             epochs: found.epochs,
             blind: found.blind,
-            accept,
+            accept: found.accept,
         })
     }
 
