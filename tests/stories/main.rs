@@ -49,3 +49,5 @@ mod secrets;
 mod single;
 #[cfg(unix)]
 mod tasks;
+#[cfg(unix)]
+mod values;

@@ -11,7 +11,8 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use operator::Problem;
 use operator::words::{
-    AuditAccepted, AuditExport, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTail, AuditTrail, Tail,
+    AuditAccepted, AuditExport, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTail, AuditTrail,
+    AuditValues, Tail,
 };
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub trait AuditSource: Send + Sync {
     fn page(&self, query: &AuditQuery) -> Result<AuditPage, Problem>;
     /// All rows of one call, oldest first.
     fn trail(&self, call: &str) -> Result<AuditTrail, Problem>;
+    /// Values that are kept of one call, opened.
+    fn values(&self, call: &str) -> Result<AuditValues, Problem>;
     /// Rows of each call of a page that a person has decided or that expired, the latest first; where the next page begins.
     fn decided(&self, filter: &AuditFilter, before: Option<u64>, limit: u32) -> Result<Decided, Problem>;
     /// How often a person was asked about this client's calls of this tool (client, server, name): all, and denied.

@@ -52,6 +52,10 @@ pub struct Boot {
     pub http: Result<String, Option<String>>,
 }
 
+/// What is said of a log that is not the one that was anchored.
+const DISTRUST: &str = "not the log that was written last; what may change something waits for a person \
+                        (callgate audit verify)";
+
 /// The relay.
 pub struct Relay {
     core: Rc<Core>,
@@ -228,7 +232,10 @@ impl Relay {
             config_problems: self.problems.borrow().clone(),
             servers: self.core.backends().iter().map(|backend| views::server(backend)).collect(),
             clients: self.core.seats().iter().map(|seat| views::client(seat)).collect(),
-            audit: self.core.ledger.state(),
+            audit: match self.core.ledger.state() {
+                state if state == "ok" && self.core.gate.has_distrust() => DISTRUST.into(),
+                state => state,
+            },
             slow: views::slow(task::slow()),
             waiting: self.core.count_of(CallState::Waiting),
             unknown: self.core.count_of(CallState::Unknown),

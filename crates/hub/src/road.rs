@@ -25,6 +25,7 @@ use policy::{Effect, Permit};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
+use store::{Kind, Method, Note};
 use tokio::time::{Instant, timeout_at};
 use upstream::{Call, Failure, Server, State, Waiter, task};
 
@@ -269,6 +270,22 @@ impl Run {
             Phase::Intent | Phase::Over => {}
         }
         self.close(Ending::Code(Code::Cancelled), 0);
+        self.keep_values(None);
+    }
+
+    /// Keeps values of the call, where the config wants it.
+    fn keep_values(&self, answer: Option<&Answer>) {
+        let (Some(tool), true) = (&self.tool, self.core.ledger.keeps_values()) else { return };
+        let about = Note {
+            client: self.seat.upgrade().map(|seat| seat.identity.name.to_string()).unwrap_or_default(),
+            server: self.backend.key().to_string(),
+            item: tool.read.exposed.clone(),
+            definition: tool.read.tool.definition_hash.to_string(),
+            effect: Some(self.effect),
+            method: Method::ToolCall,
+            ..Note::new(Kind::Values, crate::gate::now_ms())
+        };
+        self.core.ledger.keep_values(&self.record.borrow(), about, &self.backend.rules().cleaner, answer);
     }
 
     /// Nobody waits for the end of its case any more: where nothing has been sent yet, nothing will be.
@@ -432,9 +449,11 @@ impl Run {
             settle::settled(&self.core, case, &answer, record::outcome(ending, true));
         }
         self.passes(Point::Settled);
+        let kept = self.core.ledger.keeps_values().then(|| answer.clone());
         self.tell(answer);
         self.passes(Point::Told);
         self.close(ending, size);
+        self.keep_values(kept.as_ref());
         self.leave_lane();
     }
 

@@ -177,6 +177,8 @@ operations! {
     AuditList: "audit.list", Read, 60 s, AuditQuery => Document<AuditPage>;
     /// What the log has of one call.
     AuditShow: "audit.show", Read, 60 s, AuditCall => Document<AuditTrail>;
+    /// Values that the log keeps of one call, opened.
+    AuditValues: "audit.values", Person, 60 s, AuditOpen => Document<AuditValues>;
     /// The log as it grows.
     AuditTail: "audit.tail", Read, 10 s, AuditTail => Lines<AuditRow>;
     /// Checks that the log is whole.
@@ -194,7 +196,7 @@ mod tests {
 
     #[test]
     fn names_are_verb_paths_and_found_again() {
-        assert_eq!(Name::ALL.len(), 40);
+        assert_eq!(Name::ALL.len(), 41);
         for &name in Name::ALL {
             assert_eq!(Name::parse(name.as_str()), Some(name));
             assert!(name.as_str().bytes().all(|b| b.is_ascii_lowercase() || b == b'.'), "{}", name.as_str());
@@ -246,6 +248,7 @@ mod tests {
                 "call.settle",
                 "resume",
                 "catalog.approve",
+                "audit.values",
                 "audit.accept"
             ]
         );

@@ -1,6 +1,7 @@
 //! What the committer does while nothing waits for it, in steps of about a millisecond: makes new facets findable by
 //! words, lets go of old call records, removes old audit rows. An idle process is not woken for any of it.
 
+use crate::anchor::Anchor;
 use crate::engine::{Engine, Parts, Sync};
 use crate::writer::Writer;
 use crate::{blocks, cut, kept, words};
@@ -16,8 +17,12 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 pub(crate) enum Chore {
     /// Let go of old call records after this one.
     Calls { after: i64 },
-    /// Choose which audit rows are old, and write that they are cut.
+    /// Choose which audit rows are old.
     Cut,
+    /// The same, begun.
+    Choose(cut::Choice),
+    /// Write that they are cut, up to here.
+    CutTo(Anchor),
     /// Remove rows that were cut.
     Rows,
     /// Tell of full blocks of rows of which nothing is told: those of an older version.
@@ -101,7 +106,13 @@ impl Engine {
         };
         let next = match chore {
             Chore::Calls { after } => self.sweep(after)?.map(|after| Chore::Calls { after }),
-            Chore::Cut => self.cut()?.then_some(Chore::Rows),
+            Chore::Cut => {
+                let is_to_be = self.chores.keep_ms.is_some() && self.anchors.is_some();
+                let tip = self.parts.writer.tip.seq;
+                is_to_be.then(|| cut::Choice::begin(&self.parts.conn, tip)).transpose()?.map(Chore::Choose)
+            }
+            Chore::Choose(choice) => self.choose(choice)?,
+            Chore::CutTo(base) => self.cut(base)?.then_some(Chore::Rows),
             Chore::Rows => match self.within(Sync::Normal, cut::remove_rows)? {
                 true => Some(Chore::Rows),
                 false => Some(Chore::Facets(cut::Facets::default())),
@@ -134,7 +145,7 @@ impl Engine {
 
     /// Lets go of call records whose time is over, some at a time. Where to go on; None: at the end.
     fn sweep(&mut self, after: i64) -> rusqlite::Result<Option<i64>> {
-        let now = (self.parts.clock)();
+        let now = self.parts.sober.now_ms();
         let old = crate::calls::old(&self.parts.conn, after, now)?;
         if !old.calls.is_empty() {
             self.begin(Sync::Normal)?;
@@ -159,13 +170,19 @@ impl Engine {
         Ok(true)
     }
 
+    fn choose(&self, choice: cut::Choice) -> rusqlite::Result<Option<Chore>> {
+        let (Some(keep), now) = (self.chores.keep_ms, self.parts.sober.now_ms()) else { return Ok(None) };
+        let keys = self.parts.writer.keys();
+        Ok(match choice.step(&self.parts.conn, keys, now.saturating_sub(keep), now)? {
+            cut::Chosen::Open(choice) => Some(Chore::Choose(choice)),
+            cut::Chosen::Done(base) => base.map(Chore::CutTo),
+        })
+    }
+
     /// Cuts whole blocks of old rows off the log: one row that says so, and a base from which the rest is verified.
     /// Nothing is cut from a log that does not reach its anchor: it is evidence.
-    fn cut(&mut self) -> rusqlite::Result<bool> {
-        let (Some(keep), Some(_)) = (self.chores.keep_ms, &self.anchors) else { return Ok(false) };
-        let now = (self.parts.clock)();
-        let tip = self.parts.writer.tip.seq;
-        let Some(base) = cut::choose(&self.parts.conn, now.saturating_sub(keep), now, tip)? else { return Ok(false) };
+    fn cut(&mut self, base: Anchor) -> rusqlite::Result<bool> {
+        let (now, tip) = ((self.parts.clock)(), self.parts.writer.tip.seq);
         // The anchored row must not be among them.
         if !self.is_anchored_after(base.row) {
             self.within(Sync::Full, |conn| kept::set_meta(conn, "anchored", &tip.to_string()))?;

@@ -116,6 +116,8 @@ codes! {
         Person = 39, "person";
         /// Something in the result of a call that a person should know of; the detail says what, and how often.
         Finding = 40, "finding";
+        /// Values of a call were kept, sealed; the shape is their hashes.
+        Values = 41, "values";
     }
 }
 

@@ -29,11 +29,17 @@ pub enum Cause {
     /// Anything else.
     #[error("writing the database fails")]
     Failing = 5,
+    /// The file is not in its place any more: what is written to it, nobody will ever find.
+    #[error("the database was moved, deleted or replaced while the hub runs; stop the hub and start it again")]
+    Gone = 6,
 }
 
 impl Cause {
     pub(crate) fn of(error: &rusqlite::Error) -> Cause {
         use rusqlite::ErrorCode as Code;
+        if error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_READONLY_DBMOVED) {
+            return Cause::Gone;
+        }
         match error.sqlite_error_code() {
             Some(Code::DiskFull) => Cause::DiskFull,
             Some(Code::ReadOnly | Code::PermissionDenied | Code::CannotOpen) => Cause::ReadOnly,
@@ -107,6 +113,17 @@ pub struct Note {
     pub arguments: Unshown,
 }
 
+/// Values of a call that are to be kept: sealed before they reach the disk.
+#[derive(Clone)]
+pub struct Values {
+    /// Which call, and the names of its row.
+    pub note: Note,
+    /// The arguments.
+    pub arguments: Unshown,
+    /// The result.
+    pub result: Unshown,
+}
+
 /// Values that are on their way to their shape: nothing prints them.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Unshown(pub Option<Bytes>);
@@ -155,6 +172,8 @@ pub enum Job {
     },
     /// A person accepts the log as it is, although its anchor is not in it; the old anchor goes into the row.
     AcceptEpoch,
+    /// Keeps values of a call, sealed, with a row that names them.
+    Values(Box<Values>),
     /// An audit row.
     Note(Note),
     /// Put the record of a call in place of what is known of it, with an audit row in the same transaction. Durable
@@ -227,6 +246,7 @@ impl Job {
             Job::PutCall { record, .. } => {
                 [&record.arguments, &record.edited].into_iter().flatten().map(Bytes::len).sum()
             }
+            Job::Values(values) => [&values.arguments.0, &values.result.0].into_iter().flatten().map(Bytes::len).sum(),
             Job::EndCall { result, .. } => result.as_ref().map_or(0, Bytes::len),
             _ => 0,
         }
@@ -245,6 +265,7 @@ impl Job {
             | Job::SaveEra(_)
             | Job::ForgetServer(_)
             | Job::Note(_)
+            | Job::Values(_)
             | Job::EndCall { .. }
             | Job::DropCall(_)
             | Job::Keep { .. } => false,
@@ -279,6 +300,7 @@ impl Shared {
             2 => AuditState::Unavailable(Cause::ReadOnly),
             3 => AuditState::Unavailable(Cause::Damaged),
             4 => AuditState::Unavailable(Cause::Locked),
+            6 => AuditState::Unavailable(Cause::Gone),
             _ => AuditState::Unavailable(Cause::Failing),
         }
     }

@@ -4,9 +4,12 @@
 use crate::Kind;
 use crate::anchor::Anchor;
 use crate::blocks::{Told, block_of, first_of, last_of};
+use crate::chain::Keys;
 use crate::kept;
 use crate::line::Line;
-use rusqlite::{Connection, OptionalExtension};
+use crate::stored;
+use rusqlite::Connection;
+use rusqlite::types::Value;
 use rustc_hash::FxHashSet;
 
 type Sql<T> = rusqlite::Result<T>;
@@ -16,35 +19,64 @@ const ROWS: u64 = 512;
 /// Facets and names looked at at once.
 const STEP: usize = 128;
 
-/// The last row that may go: all rows up to it were written before `before`. Rows from the future (a clock that was
-/// wrong) are as old as those around them. Never the last row, nor one whose call is still open.
-pub(crate) fn choose(conn: &Connection, before: u64, now: u64, tip: u64) -> Sql<Option<Anchor>> {
-    let base = kept::base(conn)?.map_or(0, |base| base.row);
-    let open =
-        conn.query_row("SELECT min(intent) FROM calls WHERE intent > 0", [], |row| row.get::<_, Option<i64>>(0))?;
-    let bound = open.map_or(tip, |open| tip.min(open as u64));
-    let mut last = base;
-    let mut select = conn.prepare("SELECT block, first_at, last_at FROM blocks WHERE block >= ? ORDER BY block")?;
-    let mut next = block_of(base + 1);
-    let mut rows = select.query([block_of(base + 1) as i64])?;
-    while let Some(row) = rows.next()? {
-        let number = |at: usize| row.get::<_, i64>(at).map(|number| number as u64);
-        let (block, first_at, last_at) = (number(0)?, number(1)?, number(2)?);
-        let (end, is_wrong) = (last_of(block), first_at > now);
-        // Nothing is told of the one between.
-        let has_gap = std::mem::replace(&mut next, block + 1) != block;
-        if has_gap || end >= bound || !(is_wrong || (first_at < before && (last_at < before || last_at > now))) {
-            break;
+/// Which rows may go: whole blocks that were written before a moment, and that are what was written. Looks at the rows
+/// themselves, block by block. Rows from the future (a clock that was wrong) are as old as those around them. Never the
+/// last row, nor one whose call is still open; and nothing from a log that is broken: it is evidence.
+pub(crate) struct Choice {
+    base: u64,
+    /// The end of the last block that was looked at.
+    walked: Anchor,
+    /// The last row that may go.
+    last: Anchor,
+    bound: u64,
+}
+
+/// What a step of the choice came to.
+pub(crate) enum Chosen {
+    /// Not at the end yet.
+    Open(Choice),
+    /// These rows up to here may go; None: none.
+    Done(Option<Anchor>),
+}
+
+impl Choice {
+    pub(crate) fn begin(conn: &Connection, tip: u64) -> Sql<Choice> {
+        let base = kept::base(conn)?.unwrap_or(Anchor { row: 0, link: [0; 32] });
+        let open =
+            conn.query_row("SELECT min(intent) FROM calls WHERE intent > 0", [], |row| row.get::<_, Option<i64>>(0))?;
+        let bound = open.map_or(tip, |open| tip.min(open as u64));
+        Ok(Choice { base: base.row, walked: base, last: base, bound })
+    }
+
+    /// Looks at one block.
+    pub(crate) fn step(mut self, conn: &Connection, keys: &Keys, before: u64, now: u64) -> Sql<Chosen> {
+        let end = last_of(block_of(self.walked.row + 1));
+        let from_to = [Value::Integer(self.walked.row as i64), Value::Integer(end as i64)];
+        let rows = match end < self.bound {
+            true => stored::Facets::default().rows(conn, "WHERE seq > ? AND seq <= ? ORDER BY seq", &from_to)?,
+            false => Vec::new(),
+        };
+        let mut walked = self.walked;
+        let (mut first_at, mut last_at, mut room) = (u64::MAX, 0, Vec::new());
+        for row in &rows {
+            let link = row.line().link(&keys.chain, &walked.link, &mut room);
+            if row.seq != walked.row + 1 || row.link() != Some(link) {
+                break;
+            }
+            walked = Anchor { row: row.seq, link };
+            (first_at, last_at) = (first_at.min(row.at), last_at.max(row.at));
         }
+        let is_wrong = first_at > now;
+        let is_old = is_wrong || (first_at < before && (last_at < before || last_at > now));
+        if walked.row != end || !is_old {
+            return Ok(Chosen::Done((self.last.row != self.base).then_some(self.last)));
+        }
+        self.walked = walked;
         if !is_wrong {
-            last = end;
+            self.last = walked;
         }
+        Ok(Chosen::Open(self))
     }
-    if last == base {
-        return Ok(None);
-    }
-    let link = conn.query_row("SELECT chain FROM audit WHERE seq = ?", [last as i64], |row| row.get(0)).optional()?;
-    Ok(link.map(|link| Anchor { row: last, link }))
 }
 
 /// What the row of a cut says.
@@ -76,6 +108,7 @@ pub(crate) fn remove_rows(conn: &Connection) -> Sql<bool> {
     let (Some(base), Some(first)) = (kept::base(conn)?, first) else { return Ok(false) };
     let last = (first as u64 + ROWS - 1).min(base.row);
     let removed = conn.prepare_cached("DELETE FROM audit WHERE seq <= ?")?.execute([last as i64])?;
+    conn.prepare_cached("DELETE FROM payloads WHERE seq <= ?")?.execute([last as i64])?;
     conn.prepare_cached("DELETE FROM blocks WHERE block < ?")?.execute([block_of(last + 1) as i64])?;
     Ok(removed > 0)
 }

@@ -9,8 +9,10 @@ use crate::flight::Slots;
 use crate::ledger::BATCH_ROWS;
 use crate::line::Line;
 use crate::open::BUSY;
+use crate::places::Place;
 use crate::results::Results;
 use crate::seal::Seal;
+use crate::sober::Sober;
 use crate::work::Work;
 use crate::writer::{Tip, Writer, free_slots};
 use crate::{CallNumber, JobFault, Kind, StoreFault, kept};
@@ -80,7 +82,9 @@ pub(crate) struct Parts {
     pub slots: Slots,
     pub listener: Listener,
     pub clock: fn() -> u64,
+    pub sober: Sober,
     pub path: PathBuf,
+    pub place: Place,
 }
 
 pub(crate) struct Engine {
@@ -279,6 +283,12 @@ impl Engine {
             if let Work::Job(Job::Pragma(sql), _) = work {
                 self.parts.conn.execute_batch(sql)?;
             }
+        }
+        if !self.parts.place.holds(&self.parts.path) {
+            return Err(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY_DBMOVED),
+                None,
+            ));
         }
         self.begin(sync)?;
         if self.lost_rows > 0 || self.lost_jobs > 0 {

@@ -6,7 +6,7 @@ use crate::chain::hex;
 use crate::committer::{Job, Note};
 use crate::engine::{Engine, Parts};
 use crate::line::Line;
-use crate::{Kind, calls, kept, pin};
+use crate::{Kind, calls, kept, payload, pin};
 use policy::CallState;
 
 impl Engine {
@@ -27,6 +27,7 @@ impl Engine {
                 return writer.line(conn, line);
             }
             Job::Note(note) => Some(note),
+            Job::Values(values) => return payload::save(conn, writer, seal, values),
             Job::PutCall { record, note } => {
                 if record.state == CallState::Freed {
                     self.results.remove(conn, record.call)?;
@@ -78,7 +79,8 @@ impl Engine {
     }
 }
 
-fn note_line(note: &Note) -> Line<'_> {
+/// The row of a note.
+pub(crate) fn note_line(note: &Note) -> Line<'_> {
     Line {
         call: note.call.0,
         kind: note.kind.code(),

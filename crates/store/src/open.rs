@@ -12,6 +12,7 @@ use crate::places::{self, Found};
 use crate::recover::Recovered;
 use crate::seal::Seal;
 use crate::settle::{self, Begun, Left};
+use crate::sober::{self, Sober};
 use crate::{BootId, CallNumber, ReadFault, StoreFault, Vault, schema};
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ pub struct Options {
     /// Milliseconds since 1970, for rows of the committer's own.
     pub clock: fn() -> u64,
     pub(crate) anchor_every: Duration,
+    /// Time since some moment, sleep included, against wall clocks that jump; None: they are believed.
+    pub(crate) steady: Option<fn() -> Duration>,
 }
 
 impl Options {
@@ -52,6 +55,7 @@ impl Options {
             durability: Durability::System,
             clock: || u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0),
             anchor_every: ANCHOR_EVERY,
+            steady: Some(sober::since_boot),
         }
     }
 }
@@ -175,6 +179,7 @@ impl Store {
         let boot = options.boot.unwrap_or_else(|| BootId::of(&hex(&id)));
         let seal = Seal::read(&dir)?;
         let (mut kept, mut left, mut number) = (Kept::default(), Left::default(), 1);
+        let mut before = None;
         if let Some(known) = &mut conn {
             schema::migrate(known, &path)?;
             let (now, marks) = ((options.clock)(), Marks::read(run)?);
@@ -185,6 +190,7 @@ impl Store {
                 left = Left::judge(&known, marks.as_ref(), boot, now)?;
                 left.bring(&mut kept, now);
                 number = settle::next_run(&known)?;
+                before = settle::last_at(&known)?;
                 Ok(())
             };
             read().map_err(StoreFault::sql(&path, "reading what is remembered"))?;
@@ -225,9 +231,24 @@ impl Store {
                 let is_on_network = places::is_on_network(&dir);
                 let Begun { trust, has_gap, recovered, writer } = begun;
                 let clock = options.clock;
+                let place = places::Place::of(&path);
+                let sober = Sober::new(clock, options.steady, before);
                 // Not before: where it goes its other end sees that nobody is here any more, and that is told last.
                 let listener = listener.take().unwrap_or_else(|| Box::new(|_| {}));
-                let parts = Parts { conn, writer, seal, queue: messages, spare, shared, slots, listener, clock, path };
+                let parts = Parts {
+                    conn,
+                    writer,
+                    seal,
+                    queue: messages,
+                    spare,
+                    shared,
+                    slots,
+                    listener,
+                    clock,
+                    sober,
+                    path,
+                    place,
+                };
                 let engine =
                     Engine::new(parts, anchors).map_err(StoreFault::sql(&database(&dir), "looking for work"))?;
                 Ok((engine, Settlement { is_on_network, trust, has_gap, recovered }))

@@ -188,3 +188,27 @@ mod tests {
         assert!(!is_on_network(Path::new("/proc")));
     }
 }
+
+/// Which file stood at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(Option<(u64, u64)>);
+
+impl Place {
+    pub(crate) fn of(path: &Path) -> Place {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Place(std::fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino())))
+        }
+        // An open file can't be taken away there.
+        #[cfg(not(unix))]
+        {
+            let _ = path;
+            Place(None)
+        }
+    }
+    /// Whether it still stands there. It costs a microsecond, once per transaction.
+    pub(crate) fn holds(self, path: &Path) -> bool {
+        self.0.is_none() || Place::of(path) == self
+    }
+}

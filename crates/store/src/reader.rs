@@ -85,7 +85,8 @@ impl From<&Stored> for AuditRecord {
             queued_us,
             ran_us,
             answered_us,
-            arguments: args::describe(&row.shape),
+            // Of kept values it is their hashes.
+            arguments: if text.kind == Kind::Values.code() { Vec::new() } else { args::describe(&row.shape) },
             detail: text.detail.clone(),
         }
     }
@@ -129,6 +130,11 @@ impl Reader {
     pub fn stream(&self, filter: &Filter) -> Result<Stream<'_>, ReadFault> {
         let plan = Plan::of(&self.conn, filter, Order::Oldest)?;
         Ok(Stream { reader: self, plan, piece: Vec::new().into_iter(), has_ended: false })
+    }
+
+    pub(crate) fn stored_of(&self, call: CallNumber) -> Result<Vec<Stored>, ReadFault> {
+        let rest = "WHERE call = ? AND call > 0 ORDER BY seq LIMIT 1000";
+        Ok(self.facets.borrow_mut().rows(&self.conn, rest, &[Value::Integer(call.0 as i64)])?)
     }
 
     /// All rows of one call, oldest first.

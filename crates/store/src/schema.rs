@@ -13,6 +13,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/2_calls_facets.sql")),
     M::up(include_str!("schema/3_approved_texts.sql")),
     M::up(include_str!("schema/4_calls_method_task.sql")),
+    M::up(include_str!("schema/5_payloads.sql")),
 ];
 
 /// Refuses other programs' files and those of newer versions, before anything is changed.

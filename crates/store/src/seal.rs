@@ -20,6 +20,8 @@ pub(crate) enum Column {
     Arguments = 1,
     Edited = 2,
     Result = 3,
+    KeptArguments = 4,
+    KeptResult = 5,
 }
 
 /// The key that seals.

@@ -199,6 +199,12 @@ pub(crate) fn begin(
     Ok(Begun { trust, has_gap, recovered, writer })
 }
 
+/// When the last row was written, in milliseconds since 1970.
+pub(crate) fn last_at(conn: &Connection) -> rusqlite::Result<Option<u64>> {
+    let mut select = conn.prepare("SELECT at FROM audit ORDER BY seq DESC LIMIT 1")?;
+    Ok(select.query_row([], |row| row.get::<_, i64>(0)).optional()?.map(|at| at as u64))
+}
+
 /// The number of the run that begins. The same until that has been committed.
 pub(crate) fn next_run(conn: &Connection) -> rusqlite::Result<u64> {
     Ok(kept::meta(conn, "run")?.and_then(|run| run.parse::<u64>().ok()).unwrap_or(0) + 1)

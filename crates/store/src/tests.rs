@@ -9,6 +9,7 @@ mod journal;
 mod kept;
 mod kill;
 mod migration;
+mod payload;
 mod records;
 mod recovery;
 mod search;
@@ -27,7 +28,7 @@ pub(crate) const SECRET: &str = "hunter2-and-more";
 const NOW: u64 = 1_790_000_000_000;
 
 fn options() -> Options {
-    Options { clock: || NOW, boot: Some(BootId::of("one boot")), ..Options::new("0.0.0-test") }
+    Options { clock: || NOW, boot: Some(BootId::of("one boot")), steady: None, ..Options::new("0.0.0-test") }
 }
 
 struct Desk {

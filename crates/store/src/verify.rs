@@ -6,7 +6,7 @@ use crate::blocks::{Told, block_of, first_of};
 use crate::chain::{KEY_FILE, Keys, Link, hex};
 use crate::reader::Reader;
 use crate::stored::Stored;
-use crate::{Kind, ReadFault, StoreFault, cut, kept};
+use crate::{Kind, ReadFault, StoreFault, cut, kept, payload};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use serde::{Deserialize, Serialize};
@@ -153,7 +153,10 @@ impl Reader {
             }
             for row in rows {
                 findings.note(&row);
-                let broken = walk.step(&row, &keys, anchor);
+                let mut broken = walk.step(&row, &keys, anchor);
+                if broken.is_none() && row.text.kind == Kind::Values.code() && !payload::fits(&self.conn, &row)? {
+                    broken = Some(Break::Changed { row: row.seq });
+                }
                 findings.broken = findings.broken.take().or(broken);
                 index.step(&self.conn, &row)?;
             }
@@ -223,6 +226,8 @@ impl Walk {
 struct Index {
     block: Option<u64>,
     seen: BTreeMap<i64, u64>,
+    /// The first and the last time in it.
+    times: Option<(u64, u64)>,
     wrong: Option<u64>,
 }
 
@@ -230,13 +235,16 @@ impl Index {
     fn step(&mut self, conn: &Connection, row: &Stored) -> rusqlite::Result<()> {
         let block = block_of(row.seq);
         if let Some(full) = self.block.replace(block).filter(|full| *full != block) {
-            let seen = std::mem::take(&mut self.seen);
+            let (seen, times) = (std::mem::take(&mut self.seen), self.times.take());
+            let fits = |told: Told| told.facets().eq(seen) && times == Some((told.first_at, told.last_at));
             // A block of which nothing is told is searched row by row.
-            if Told::of(conn, full)?.is_some_and(|told| !told.facets().eq(seen)) {
+            if Told::of(conn, full)?.is_some_and(|told| !fits(told)) {
                 self.wrong.get_or_insert(full);
             }
         }
         *self.seen.entry(row.facet).or_default() += 1;
+        let (first, last) = self.times.unwrap_or((row.at, row.at));
+        self.times = Some((first.min(row.at), last.max(row.at)));
         Ok(())
     }
 }

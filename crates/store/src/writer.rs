@@ -59,6 +59,10 @@ const MOST_AT_HAND: usize = 4096;
 const INSERT: &str = "INSERT INTO audit VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 impl Writer {
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
     pub(crate) fn new(keys: Keys, tip: Tip) -> Writer {
         Writer {
             keys,

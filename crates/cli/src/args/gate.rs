@@ -176,6 +176,9 @@ pub enum Audit {
     Show {
         /// Its id
         call: String,
+        /// Open the values that are kept of it (hub.audit.payloads); only a person may
+        #[arg(long)]
+        values: bool,
     },
     /// Follow the log
     Tail {

@@ -7,7 +7,9 @@ use crate::args::{Audit, ExportForm, Filter};
 use crate::show::{audit as show, trail};
 use operator::client::blocking::Client;
 use operator::op;
-use operator::words::{AuditAccept, AuditCall, AuditExport, AuditFilter, AuditQuery, AuditTail, Nothing, Tail};
+use operator::words::{
+    AuditAccept, AuditCall, AuditExport, AuditFilter, AuditOpen, AuditQuery, AuditTail, Nothing, Tail,
+};
 
 /// Does one of them.
 pub fn audit(command: Audit, hub: &Client, out: &Out) -> Result<Exit, Fault> {
@@ -17,7 +19,12 @@ pub fn audit(command: Audit, hub: &Client, out: &Out) -> Result<Exit, Fault> {
             let page = hub.call::<op::AuditList>(&asked)?;
             out.document(&page, |screen| show::list(&page, screen))
         }
-        Audit::Show { call } => {
+        Audit::Show { call, values: true } => {
+            let opened = pin::decide::<op::AuditValues>(hub, |pin| AuditOpen { call: call.clone(), pin })?;
+            out.document(&opened, |screen| trail::values(&opened, screen))?;
+            Ok(if opened.values.is_empty() { Exit::Failed } else { Exit::Done })
+        }
+        Audit::Show { call, values: false } => {
             let found = hub.call::<op::AuditShow>(&AuditCall { call })?;
             out.document(&found, |screen| trail::trail(&found, screen))?;
             Ok(if found.rows.is_empty() { Exit::Failed } else { Exit::Done })

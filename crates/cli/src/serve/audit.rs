@@ -2,12 +2,16 @@
 
 use contract::CallId;
 use control::{AuditSource, Decided, Deed};
-use operator::words::{AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTrail};
+use operator::words::{
+    AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTrail, AuditValue, AuditValues,
+};
 use operator::{Name, Problem, code};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::{AuditRecord, CallNumber, Committer, Done, Filter, Job, Kind, Note, Outcome, Pair, ReadFault, Reader};
+use store::{
+    AuditRecord, CallNumber, Committer, Done, Filter, Job, Kind, Note, OpenedValues, Outcome, Pair, ReadFault, Reader,
+};
 
 /// Where the log lies, and who writes it.
 pub(super) struct Log {
@@ -42,6 +46,14 @@ impl AuditSource for Log {
             return Err(Problem::new(code::UNKNOWN_CALL, message).next("callgate audit list"));
         }
         Ok(AuditTrail { call: call.to_owned(), rows: rows.into_iter().map(row).collect() })
+    }
+
+    fn values(&self, call: &str) -> Result<AuditValues, Problem> {
+        let opened = self.reader()?.values(number(call)?).map_err(|fault| unreadable(&fault))?;
+        let text = |text: Option<Vec<u8>>| text.map(|text| String::from_utf8_lossy(&text).into_owned());
+        let value =
+            |it: OpenedValues| AuditValue { seq: it.seq, arguments: text(it.arguments), result: text(it.result) };
+        Ok(AuditValues { call: call.to_owned(), values: opened.into_iter().map(value).collect() })
     }
 
     fn decided(&self, wanted: &AuditFilter, before: Option<u64>, limit: u32) -> Result<Decided, Problem> {
@@ -86,7 +98,6 @@ impl AuditSource for Log {
 
     fn verify(&self) -> Result<AuditReport, Problem> {
         let found = self.reader()?.verify().map_err(|fault| unreadable(&fault))?;
-        let accept = found.broken.as_ref().filter(|broken| broken.is_rollback()).map(|broken| broken.to_string());
         Ok(AuditReport {
             whole: found.broken.is_none(),
             broken: found.broken.as_ref().map(ToString::to_string),
@@ -98,7 +109,7 @@ impl AuditSource for Log {
             gaps: found.gaps,
             epochs: found.epochs,
             blind: found.blind,
-            accept,
+            accept: found.accept,
         })
     }
 
@@ -148,6 +159,7 @@ fn note(deed: &Deed) -> Note {
         (None, Name::TokenAdd) => (Kind::Token, Outcome::Ok, about, "added".to_owned()),
         (None, Name::TokenRemove) => (Kind::Token, Outcome::Ok, about, "removed".to_owned()),
         (None, Name::ApprovalPin) => (Kind::Setting, Outcome::Ok, "pin".to_owned(), about),
+        (None, Name::AuditValues) => (Kind::Person, Outcome::Ok, operation.to_owned(), format!("of call {about}")),
         (None, _) => (Kind::Setting, Outcome::Ok, operation.to_owned(), "done".to_owned()),
     };
     let detail = json!({

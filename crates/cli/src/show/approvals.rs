@@ -237,6 +237,7 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
     let title = format!("Arguments ({}{edited})", many(usize::try_from(it.arguments_bytes).unwrap_or(0), "byte"));
     out.push_str(&format!("\n{}\n", screen.paint(Ink::Bold, &title)));
     out.push_str(&listed(&detail.arguments, screen));
+    out.push_str(&inner(&detail.arguments, screen));
     if let Some(original) = &detail.original {
         out.push_str(&format!("\n{}\n", screen.paint(Ink::Bold, "What the client asked for")));
         out.push_str(&listed(original, screen));
@@ -262,6 +263,15 @@ fn shapes(detail: &ApprovalDetail, screen: &Screen) -> String {
         out.push_str(&format!("  {}\n", screen.paint(Ink::Faint, "none")));
     }
     out
+}
+
+/// JSON that stands in texts of a JSON text, apart from what is around it.
+pub fn inner(json: &str, screen: &Screen) -> String {
+    let one = |(place, inner): &(String, String)| {
+        let title = format!("JSON in {}", escape(place));
+        format!("\n{}\n{}", screen.paint(Ink::Bold, &title), listed(inner, screen))
+    };
+    arguments::inner(json).iter().map(one).collect()
 }
 
 /// Each argument with its type and length, then its value.

@@ -70,6 +70,41 @@ pub fn fields(json: &str) -> Vec<Field> {
     out
 }
 
+/// JSON objects and lists that stand in texts of a JSON text, with the place of the text.
+pub fn inner(json: &str) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    if let Ok(value) = serde_json::from_str::<serde_json::Value>(json) {
+        look(&value, &mut String::new(), &mut out);
+    }
+    out
+}
+
+fn look(value: &serde_json::Value, place: &mut String, out: &mut Vec<(String, String)>) {
+    let length = place.len();
+    match value {
+        serde_json::Value::String(text) => {
+            let found = contract::answer::inner(text);
+            out.extend(found.map(|inner| (place.clone(), inner.json.to_owned())));
+        }
+        serde_json::Value::Array(list) => {
+            for (at, member) in list.iter().enumerate() {
+                place.push_str(&format!("[{at}]"));
+                look(member, place, out);
+                place.truncate(length);
+            }
+        }
+        serde_json::Value::Object(members) => {
+            for (key, member) in members {
+                place.push_str(if place.is_empty() { "" } else { "." });
+                place.push_str(key);
+                look(member, place, out);
+                place.truncate(length);
+            }
+        }
+        _ => {}
+    }
+}
+
 fn each(members: &[(Option<String>, &RawValue)], depth: usize, out: &mut Vec<Field>) {
     for (place, (key, member)) in members.iter().enumerate() {
         let key = key.as_ref().map_or_else(|| format!("[{place}]"), |key| escape(key).into_owned());

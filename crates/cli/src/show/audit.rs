@@ -138,7 +138,7 @@ pub fn report(report: &AuditReport, screen: &Screen) -> String {
     }
     if let Some(accept) = &report.accept {
         out.push_str(&format!(
-            "\nIf this is a backup that was restored:  callgate audit verify --accept {}\n",
+            "\nTo go on from the log as it is, with a row that says so:  callgate audit verify --accept {}\n",
             escape(accept)
         ));
     }

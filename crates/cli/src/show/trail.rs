@@ -1,13 +1,14 @@
 //! One call as a line in time: received, checked, waited, sent, finished, with the three clocks apart: the person's,
 //! the queue's, the tool's.
 
+use super::approvals::{inner, listed};
 use super::arguments::many;
 use super::audit::ink;
 use super::screen::{Ink, Screen};
 use super::servers::Fields;
 use super::when;
 use operator::visible::escape;
-use operator::words::{AuditRow, AuditTrail};
+use operator::words::{AuditRow, AuditTrail, AuditValues};
 
 /// The whole story of one call.
 pub fn trail(trail: &AuditTrail, screen: &Screen) -> String {
@@ -53,6 +54,23 @@ pub fn trail(trail: &AuditTrail, screen: &Screen) -> String {
         out.push_str(&format!("\n{}\n", screen.paint(Ink::Bold, "Arguments (names, types, sizes, keyed hashes)")));
         for argument in &row.arguments {
             out.push_str(&format!("  {}\n", screen.line(2, argument)));
+        }
+    }
+    out
+}
+
+/// What was kept of a call, opened. JSON that stands in a text is shown apart from what is around it.
+pub fn values(values: &AuditValues, screen: &Screen) -> String {
+    if values.values.is_empty() {
+        return format!("No values are kept of {}.\n", escape(&values.call));
+    }
+    let mut out = format!("{}\n", escape(&values.call));
+    for value in &values.values {
+        for (title, json) in [("Arguments", &value.arguments), ("Result", &value.result)] {
+            let Some(json) = json else { continue };
+            let title = format!("{title} ({})", many(json.len(), "byte"));
+            out.push_str(&format!("\n{}\n{}", screen.paint(Ink::Bold, &title), listed(json, screen)));
+            out.push_str(&inner(json, screen));
         }
     }
     out

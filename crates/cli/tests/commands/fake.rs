@@ -277,6 +277,9 @@ impl AuditSource for NoLog {
     fn trail(&self, _: &str) -> Result<AuditTrail, operator::Problem> {
         no_log()
     }
+    fn values(&self, _: &str) -> Result<operator::words::AuditValues, operator::Problem> {
+        no_log()
+    }
     fn decided(&self, _: &AuditFilter, _: Option<u64>, _: u32) -> Result<control::Decided, operator::Problem> {
         no_log()
     }

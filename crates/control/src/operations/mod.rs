@@ -151,6 +151,12 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
             let call = input::<op::AuditShow>(&body)?.call;
             document::<op::AuditShow>(audit::read(&parts.audit, move |source| source.trail(&call)).await?)
         }
+        Name::AuditValues => {
+            let asked = input::<op::AuditValues>(&body)?;
+            let opened = audit::read(&parts.audit, move |source| source.values(&asked.call)).await?;
+            shared.attempts.done(&Deed::done(name, peer, Some(opened.call.clone())));
+            document::<op::AuditValues>(opened)
+        }
         Name::AuditTail => audit::tail(&parts.audit, input::<op::AuditTail>(&body)?, shared.stopping).await,
         Name::AuditVerify => {
             nothing::<op::AuditVerify>(&body)?;

@@ -236,6 +236,9 @@ impl AuditSource for Deeds {
     fn trail(&self, _: &str) -> Result<AuditTrail, operator::Problem> {
         no_log()
     }
+    fn values(&self, _: &str) -> Result<operator::words::AuditValues, operator::Problem> {
+        no_log()
+    }
     fn decided(&self, _: &AuditFilter, _: Option<u64>, _: u32) -> Result<crate::Decided, operator::Problem> {
         no_log()
     }

@@ -410,6 +410,10 @@ impl Default for Audit {
 pub enum Payloads {
     /// Field names, types, sizes and keyed hashes, but no values.
     None,
+    /// The arguments of calls that were sent as well, sealed, known secrets masked; up to 64 KiB each.
+    Arguments,
+    /// And their results, up to 256 KiB each.
+    All,
 }
 
 /// What a row that guards a side effect survives.

@@ -3,6 +3,7 @@
 use super::{Record, of_code, outcome};
 use crate::agent::SeatCore;
 use crate::catalog::read::ReadTool;
+use crate::config::Payloads;
 use crate::road::Ending;
 use crate::views::millis;
 use contract::CallId;
@@ -36,6 +37,8 @@ pub struct Audit {
     soon: Notify,
     now: Notify,
     state: Cell<AuditState>,
+    /// Which values of calls are kept.
+    pub(super) payloads: Cell<Payloads>,
 }
 
 impl Audit {
@@ -52,6 +55,7 @@ impl Audit {
             soon: Notify::new(),
             now: Notify::new(),
             state: Cell::new(state),
+            payloads: Cell::new(Payloads::None),
         });
         task::spawn("audit pace", pace(Rc::clone(&audit)));
         task::spawn("audit intents", hurry(Rc::clone(&audit)));

@@ -1,16 +1,24 @@
 //! What the relay has written down that is no row of a call on its way: call records, decisions, settings, approvals,
 //! what is remembered of servers. In order with the rows; decides nothing.
 
-use super::Audit;
+use super::{Audit, Record};
 use crate::backend::Backend;
 use crate::catalog::facts::Known;
 use crate::catalog::remembered;
+use crate::config::Payloads;
 use crate::views::millis;
 use bytes::Bytes;
+use contract::answer::Cleaner;
+use frame::Answer;
 use std::time::SystemTime;
-use store::{CallNumber, CallRecord, Job, Kind, Note, Outcome, Unshown, Vault};
+use store::{CallNumber, CallRecord, Job, Kind, Note, Outcome, Unshown, Values, Vault};
 use tokio::sync::oneshot;
 use upstream::Listing;
+
+/// Longest arguments that are kept, in bytes.
+const MOST_ARGUMENTS: usize = 64 << 10;
+/// Longest result that is kept, in bytes.
+const MOST_RESULT: usize = 256 << 10;
 
 impl Audit {
     /// A row about a call record.
@@ -89,6 +97,49 @@ impl Audit {
             ..Note::new(Kind::Grant, grant.at_ms)
         };
         self.written(Job::Remember { grant, note: Some(note) })
+    }
+
+    /// From now on these values of calls are kept.
+    pub(crate) fn set_payloads(&self, payloads: Payloads) {
+        self.payloads.set(payloads);
+    }
+    /// Whether any values of calls are kept.
+    pub(crate) fn keeps_values(&self) -> bool {
+        self.payloads.get() != Payloads::None
+    }
+    /// Keeps values of a call that was sent, as far as the config wants it and they are no longer than is kept.
+    pub(crate) fn keep_values(&self, record: &Record, about: Note, cleaner: &Cleaner, answer: Option<&Answer>) {
+        if !record.was_sent() {
+            return;
+        }
+        let mut left_out = Vec::new();
+        let mut fit = |what: &str, text: Bytes, most: usize| {
+            let fits = text.len() <= most;
+            if !fits {
+                left_out.push(what.to_owned());
+            }
+            fits.then_some(text)
+        };
+        let raw = record.arguments.clone().and_then(|text| fit("arguments", text, MOST_ARGUMENTS));
+        // What can be read in two ways is not kept: a secret could hide in it.
+        let arguments = raw.and_then(|text| {
+            let cleaned = cleaner.clean(&text).ok()?;
+            Some(cleaned.body.map_or(text, Bytes::from))
+        });
+        let result = answer.filter(|_| self.payloads.get() == Payloads::All).and_then(|answer| {
+            let (Answer::Result { body, .. } | Answer::Error(body)) = answer;
+            fit("result", body.join(), MOST_RESULT)
+        });
+        if arguments.is_none() && result.is_none() && left_out.is_empty() {
+            return;
+        }
+        let detail = match left_out.is_empty() {
+            true => String::new(),
+            false => serde_json::json!({ "left_out": left_out.join(", ") }).to_string(),
+        };
+        let note = Note { call: record.number(), detail, ..about };
+        let (arguments, result) = (Unshown(arguments), Unshown(result));
+        self.job(Job::Values(Box::new(Values { note, arguments, result })));
     }
 
     /// Hands over a job in its order among the rows; nobody waits for it.

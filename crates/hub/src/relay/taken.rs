@@ -82,6 +82,7 @@ impl Relay {
         if self.config.borrow().hub.audit.keep_days != new.hub.audit.keep_days || self.core.backends().is_empty() {
             self.core.ledger.job(store::Job::Keep { days: new.hub.audit.keep_days });
         }
+        self.core.ledger.set_payloads(new.hub.audit.payloads);
         let changes = config::diff(&self.config.borrow(), &new);
         let touched: Vec<String> = [changes.relaunched, changes.adjusted, released].concat();
         let (gone, kept): (Vec<_>, Vec<_>) = self.core.backends().into_iter().partition(|backend| {

@@ -133,6 +133,44 @@ pub struct AuditTrail {
     pub rows: Vec<AuditRow>,
 }
 
+/// Opens the values that are kept of one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct AuditOpen {
+    /// Its id.
+    pub call: String,
+    /// The PIN, where one is set.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub pin: Option<PinCode>,
+}
+
+/// Values that were kept with one row of a call.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct AuditValue {
+    /// The row.
+    pub seq: u64,
+    /// The arguments as they were sent, as JSON text, known secrets masked.
+    pub arguments: Option<String>,
+    /// The result as it was passed on, as JSON text.
+    pub result: Option<String>,
+}
+
+impl std::fmt::Debug for AuditValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AuditValue").field("seq", &self.seq).finish_non_exhaustive()
+    }
+}
+
+/// All that is kept of one call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct AuditValues {
+    /// The call.
+    pub call: String,
+    /// Oldest first; empty where nothing was kept.
+    pub values: Vec<AuditValue>,
+}
+
 /// The end of the log as it grows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(deny_unknown_fields)]

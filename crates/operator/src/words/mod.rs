@@ -21,8 +21,8 @@ pub use approval::{
     Approval, ApprovalDetail, ApprovalFilter, ApprovalId, ApprovalKind, ApprovalList, ApprovalPart, ApprovalState,
 };
 pub use audit::{
-    AuditAccept, AuditAccepted, AuditCall, AuditExport, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow,
-    AuditTail, AuditTrail,
+    AuditAccept, AuditAccepted, AuditCall, AuditExport, AuditFilter, AuditOpen, AuditPage, AuditQuery, AuditReport,
+    AuditRow, AuditTail, AuditTrail, AuditValue, AuditValues,
 };
 pub use call::{Call, CallFilter, CallList, CallSettle, CallSettled, CallStanding, Finding, PauseState, Rest, Resume};
 pub use catalog::{

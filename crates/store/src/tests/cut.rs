@@ -271,3 +271,57 @@ fn an_older_file_of_a_cut_log_is_found() {
     assert_eq!(broken, Break::RolledBack { anchored: newer.last, last: 2003 });
     assert!(broken.is_rollback());
 }
+
+fn change(home: &Path, sql: &str) {
+    Connection::open(home.join(DATABASE)).unwrap().execute_batch(sql).unwrap();
+}
+
+#[test]
+fn only_what_the_chain_says_to_be_old_is_cut() {
+    let check = |sql: &str, expect: Option<Break>| {
+        static CLOCK: AtomicU64 = AtomicU64::new(NOW);
+        CLOCK.store(NOW, Ordering::Relaxed);
+        let home = tempfile::tempdir().unwrap();
+        let mut desk = desk_at(home.path(), || CLOCK.load(Ordering::Relaxed));
+        reads_at(&mut desk, NOW, 1400, "a_tool", "");
+        change(home.path(), sql);
+        do_job(&desk, Job::Keep { days: 5 });
+        CLOCK.store(NOW + DAY, Ordering::Relaxed);
+        do_job(&desk, Job::Chores);
+        let findings = verify(home.path());
+        assert_eq!((findings.cut, count(home.path(), "audit")), (0, 1401), "{sql}");
+        assert_eq!(findings.broken, expect, "{sql}");
+        let fits = !findings.blind.iter().any(|it| it.contains("index of searches"));
+        assert_eq!(fits, sql == "SELECT 1", "{sql}");
+        desk.stop();
+    };
+    check("SELECT 1", None);
+    check("UPDATE blocks SET first_at = 1, last_at = 2", None);
+    check("UPDATE audit SET at = 5", Some(Break::Changed { row: 1 }));
+}
+
+#[test]
+fn a_clock_that_is_far_ahead_forgets_nothing() {
+    static CLOCK: AtomicU64 = AtomicU64::new(NOW);
+    let home = tempfile::tempdir().unwrap();
+    let clock: fn() -> u64 = || CLOCK.load(Ordering::Relaxed);
+    let open = || {
+        let steady: Option<fn() -> Duration> = Some(|| Duration::from_secs(9));
+        Desk::try_open(home.path(), Options { clock, steady, ..options() }).unwrap()
+    };
+    let mut desk = open();
+    reads_at(&mut desk, NOW, 1400, "a_tool", "");
+    desk.stop();
+    CLOCK.store(NOW + 100 * DAY, Ordering::Relaxed);
+    let desk = open();
+    do_job(&desk, Job::Keep { days: 90 });
+    do_job(&desk, Job::Chores);
+    assert_eq!(verify(home.path()).cut, 0);
+    desk.stop();
+    // The next start finds rows of that day: now it is believed.
+    let desk = open();
+    do_job(&desk, Job::Keep { days: 90 });
+    do_job(&desk, Job::Chores);
+    assert_eq!(verify(home.path()).cut, 1023);
+    desk.stop();
+}

@@ -198,3 +198,28 @@ fn readers_hold_up_nothing() {
     desk.stop();
     assert_eq!(Reader::open(home.path()).unwrap().verify().unwrap().rows, 1 + 50 * 22 + 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_is_gone_from_its_place() {
+    let check = |take_away: fn(&Path)| {
+        let home = tempfile::tempdir().unwrap();
+        let mut desk = Desk::open(home.path());
+        let (first, result) = desk.intend();
+        result.unwrap();
+        desk.end(first, None);
+        desk.settle().unwrap();
+        take_away(&home.path().join(crate::places::DATABASE));
+        let (_, result) = desk.intend();
+        assert_eq!(result, Err(Cause::Gone));
+        assert_eq!(desk.opened.committer.state(), AuditState::Unavailable(Cause::Gone));
+    };
+    check(|file| std::fs::remove_file(file).unwrap());
+    check(|file| std::fs::rename(file, file.with_extension("old")).unwrap());
+    check(|file| {
+        let copy = file.with_extension("copy");
+        std::fs::copy(file, &copy).unwrap();
+        std::fs::rename(copy, file).unwrap();
+    });
+    check(|file| std::fs::remove_dir_all(file.parent().unwrap()).unwrap());
+}

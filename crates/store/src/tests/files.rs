@@ -86,8 +86,8 @@ fn absent_empty_unreadable_and_too_new_are_not_the_same() {
         |it| matches!(it, Err(StoreFault::Untrusted { .. })),
     );
     check(
-        |home| sql(home, "PRAGMA user_version=5"),
-        |it| matches!(it, Err(StoreFault::TooNew { found: 5, known: 4, .. })),
+        |home| sql(home, "PRAGMA user_version=6"),
+        |it| matches!(it, Err(StoreFault::TooNew { found: 6, known: 5, .. })),
     );
     check(|home| sql(home, "PRAGMA application_id=1"), |it| matches!(it, Err(StoreFault::Foreign { .. })));
 }
