@@ -3,7 +3,8 @@
 
 Usage: changing.py DEFINITIONS LINES
 
-DEFINITIONS: {"instructions"?, "tools": [...], "prompts"?: [...], "results"?: {TOOL: RESULT}}, read anew for each request.
+DEFINITIONS: {"instructions"?, "tools": [...], "prompts"?: [...], "results"?: {TOOL: RESULT}, "answers"?: {METHOD:
+{"result" or "error"}}, "says"?: {TOOL: {"stderr"?, "stdout"?}}}, read anew for each request.
 Each call appends its tool and arguments to LINES. The tool `announce` says that the tools have changed and answers then.
 """
 import json
@@ -25,6 +26,10 @@ def send(message):
 def call(params):
     with open(LINES, "a", encoding="utf-8") as file:
         file.write(params["name"] + " " + json.dumps(params["arguments"], sort_keys=True) + "\n")
+    for stream, said in definitions().get("says", {}).get(params["name"], {}).items():
+        out = getattr(sys, stream)
+        out.write(said + "\n")
+        out.flush()
     if params["name"] == "announce":
         send({"method": "notifications/tools/list_changed"})
     fixed = definitions().get("results", {}).get(params["name"])
@@ -37,6 +42,8 @@ def answer(method, params):
         capabilities = {"tools": {"listChanged": True}}
         if "prompts" in known:
             capabilities["prompts"] = {}
+        if "resources/list" in known.get("answers", {}):
+            capabilities.update(resources={}, completions={})
         about = {"protocolVersion": "2025-11-25", "capabilities": capabilities,
                  "serverInfo": {"name": "changing", "version": "1"}}
         return {**about, **({"instructions": known["instructions"]} if "instructions" in known else {})}
@@ -52,6 +59,10 @@ def answer(method, params):
 for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message:
+        continue
+    fixed = definitions().get("answers", {}).get(message["method"])
+    if fixed is not None:
+        send({"id": message["id"], **fixed})
         continue
     found = answer(message["method"], message.get("params") or {})
     if found is None:

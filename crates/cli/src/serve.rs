@@ -132,7 +132,7 @@ fn serve(places: &Places, args: &Serve, globals: &Globals, seed: Option<Seed>) -
     // That of a hub which was killed.
     documents::remove(&places.endpoint());
     let server_logs = Logs::open(&places.logs()).map_err(failed("the logs cannot be written"))?;
-    let hub_log = logs::begin(server_logs.hub());
+    let hub_log = logs::begin(server_logs.hub(), server_logs.redactor());
     hub::config::prepare(places).map_err(failed("the default config cannot be written"))?;
     let prepared = prepare(&places.config, &places.home)?;
     for warning in &prepared.warnings {

@@ -19,6 +19,7 @@ mod private_file;
 pub mod record;
 pub mod relay;
 mod road;
+mod secrets;
 mod thing;
 pub mod tokens;
 mod views;

@@ -2,11 +2,12 @@
 //! thread, so that the relay only takes it over.
 
 use crate::config::{self, Config, Launch, Lookup, ReadError, ServerConfig};
+use crate::secrets;
 use contract::answer::Cleaner;
 use policy::Rulebook;
 use std::collections::BTreeMap;
 use std::path::Path;
-use upstream::{Spec, Transport};
+use upstream::Spec;
 
 /// A checked config, ready to be applied.
 pub struct Prepared {
@@ -65,7 +66,10 @@ pub(crate) fn launch_words(server: &ServerConfig) -> Vec<String> {
     if let Launch::Http(address) | Launch::HttpChild(_, address) | Launch::LegacySse(address) = &server.launch {
         words.push(address.url.source().to_owned());
     }
-    words
+    // Whoever writes a secret into an argument or an address has not filled it in.
+    let secrets = secrets::in_words(words.iter().map(String::as_str));
+    let written = Cleaner::new(secrets.iter().map(String::as_str).filter(|text| !text.contains("${")));
+    words.iter().map(|word| written.redact(word).into_owned()).collect()
 }
 
 /// Names of the variables that a server gets.
@@ -73,23 +77,8 @@ pub(crate) fn env_names(server: &ServerConfig) -> Vec<String> {
     server.launch.program().map(|program| program.env.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// Words in the name of a variable or header that say that its value is a secret.
-const SECRET_WORDS: [&str; 9] = ["TOKEN", "SECRET", "KEY", "PASS", "PWD", "AUTH", "CREDENTIAL", "COOKIE", "SESSION"];
-
-/// Takes the secrets out of a server's results that it was given: by the names of its variables and headers.
+/// Takes the secrets out of a server's results and logs that it was given.
 pub(crate) fn cleaner(spec: Option<&Spec>) -> Cleaner {
-    let (env, headers) = match spec.map(|spec| &spec.transport) {
-        Some(Transport::Stdio(process)) => (Some(&process.env), None),
-        Some(Transport::Http { headers, .. }) => (None, Some(headers)),
-        Some(Transport::HttpChild { process, headers, .. }) => (Some(&process.env), Some(headers)),
-        None => (None, None),
-    };
-    let all = env.into_iter().chain(headers).flatten();
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_uppercase();
-        SECRET_WORDS.iter().any(|word| name.contains(word))
-    };
-    // `Bearer TOKEN`: the scheme is none.
-    let values = all.filter(|(name, _)| is_secret(name)).flat_map(|(_, value)| value.split_whitespace());
-    Cleaner::new(values)
+    let secrets = spec.map(|spec| secrets::of(&spec.transport)).unwrap_or_default();
+    Cleaner::new(secrets.iter().map(String::as_str))
 }

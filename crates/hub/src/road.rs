@@ -360,9 +360,12 @@ impl Run {
         }
         self.call.borrow_mut().take();
         self.passes(Point::Answered);
-        let (Ok(answer), Some(tool)) = (&end, &self.tool) else { return self.end(end) };
-        glance::at(&self.core, self.record.borrow().number(), &tool.read.exposed, self.backend.key(), answer);
-        let look = Look::of(tool, self.case.as_ref().and_then(|case| case.row().edited.clone()));
+        let Ok(answer) = &end else { return self.end(end) };
+        if let Some(tool) = &self.tool {
+            glance::at(&self.core, self.record.borrow().number(), &tool.read.exposed, self.backend.key(), answer);
+        }
+        let edited = self.case.as_ref().and_then(|case| case.row().edited.clone());
+        let look = Look::of(self.backend.rules(), self.tool.as_deref(), edited);
         if !look.is_long(answer)
             && let Some(inspected) = look.look(answer.clone(), Effort::QUICK)
         {
@@ -405,10 +408,9 @@ impl Run {
                 self.end(Ok(Answer::Result { era, body: first.into() }));
             }
             Inspected::Refused(refusal) => {
-                let output = self.tool.as_ref().map_or(Output::Free, |tool| tool.output());
                 let code = refusal.error;
-                let text = refusal.of_call(self.record.borrow().id()).tool_result(output);
-                self.over(Answer::result(text), Ending::Code(code), 0);
+                let told = self.told(&refusal.of_call(self.record.borrow().id()));
+                self.over(told, Ending::Code(code), 0);
             }
         }
     }
@@ -420,7 +422,10 @@ impl Run {
             Err(failure) => (Ending::Code(code_of(failure)), 0),
         };
         let answer = end.unwrap_or_else(|failure| {
-            let refusal = Refusal::new(code_of(&failure), self.sentence(&failure)).of_call(self.record.borrow().id());
+            // What a server said last may stand in it.
+            let sentence = self.sentence(&failure);
+            let sentence = self.backend.rules().cleaner.redact(&sentence);
+            let refusal = Refusal::new(code_of(&failure), sentence).of_call(self.record.borrow().id());
             if let Some(case) = &self.case {
                 settle::failed(&self.core, case, &failure, &refusal);
             }

@@ -403,6 +403,8 @@ impl Server {
     }
 
     pub(crate) fn enter(&self, state: State, reason: Option<String>) {
+        // What the server said last may stand in it.
+        let reason = reason.map(|reason| self.parts.logs.server(&self.name).redact(&reason).into_owned());
         {
             let mut place = self.state.borrow_mut();
             if place.0 == state && place.1 == reason {

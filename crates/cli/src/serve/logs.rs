@@ -10,7 +10,7 @@ use tokio::sync::broadcast;
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::fmt::MakeWriter;
 use upstream::logs::file::Rotating;
-use upstream::logs::{HUB_LOG, Line, Logs};
+use upstream::logs::{HUB_LOG, Line, Logs, Redactor};
 
 /// Lines that a live reader may lag behind.
 const LAG: usize = 256;
@@ -33,13 +33,14 @@ fn recent() -> MutexGuard<'static, Option<Recent>> {
 }
 
 /// Begins the hub's log; it ends when the guard is dropped.
-pub(super) fn begin(file: Rotating) -> WorkerGuard {
+pub(super) fn begin(file: Rotating, redactor: Redactor) -> WorkerGuard {
     *recent() = Some(Recent { lines: VecDeque::new(), live: broadcast::channel(LAG).0 });
     // The crate's own limit takes 4 MB, all of it touched at start.
     let (pen, guard) = NonBlockingBuilder::default().buffered_lines_limit(QUEUED).finish(file);
     let level = std::env::var("CALLGATE_LOG").unwrap_or_else(|_| "info".into());
     let filter = tracing_subscriber::EnvFilter::try_new(level).unwrap_or_else(|_| "info".into());
-    let subscriber = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(Both { pen }).finish();
+    let subscriber =
+        tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(Both { pen, redactor }).finish();
     // Refused only where a test of this process has one already.
     let _ = tracing::subscriber::set_global_default(subscriber);
     guard
@@ -47,6 +48,7 @@ pub(super) fn begin(file: Rotating) -> WorkerGuard {
 
 struct Both {
     pen: tracing_appender::non_blocking::NonBlocking,
+    redactor: Redactor,
 }
 
 /// One event on its way to the file and to whoever follows.
@@ -74,10 +76,13 @@ impl Write for Page<'_> {
 
 impl Drop for Page<'_> {
     fn drop(&mut self) {
+        // What a server said may stand in it.
+        let text = String::from_utf8_lossy(&self.text);
+        let text = self.both.redactor.redact(&text);
         // A full disk must not stop the hub; the worker counts what it drops.
-        let _ = self.both.pen.clone().write_all(&self.text);
+        let _ = self.both.pen.clone().write_all(text.as_bytes());
         if let Some(recent) = &mut *recent() {
-            recent.add(String::from_utf8_lossy(&self.text).trim_end().into());
+            recent.add(text.trim_end().into());
         }
     }
 }

@@ -20,6 +20,18 @@ pub(super) fn clean(cleaner: &Cleaner, body: &[u8], changes: &mut Changes) -> Re
     Ok(Some(if second.is_empty() { body } else { apply(&body, second) }))
 }
 
+/// A text with known secrets taken out of its strings, and nothing else; None where there are none.
+pub(super) fn mask(cleaner: &Cleaner, body: &[u8]) -> Result<Option<Vec<u8>>, TextFault> {
+    let tree = Tree::lenient(body)?;
+    let mut edits = Vec::new();
+    for value in suspects(cleaner, &tree) {
+        let view = View::of(tree.text(), value.inner_span(), &mut Vec::new(), &mut Changes::default());
+        let found = cleaner.secrets.find(view.text.as_bytes());
+        edits.extend(found.into_iter().map(|part| Edit { span: view.origin(part), by: secrets::REMOVED }));
+    }
+    Ok((!edits.is_empty()).then(|| apply(body, edits)))
+}
+
 /// The strings that have to be read, keys included, but for the contents of files.
 fn suspects<'t>(cleaner: &Cleaner, tree: &'t Tree<'t>) -> impl Iterator<Item = Value<'t>> {
     let files = files(tree);
@@ -35,7 +47,7 @@ fn strings(cleaner: &Cleaner, tree: &Tree<'_>, changes: &mut Changes) -> Vec<Edi
     let mut edits = Vec::new();
     for value in suspects(cleaner, tree) {
         let view = View::of(tree.text(), value.inner_span(), &mut edits, changes);
-        for part in cleaner.secrets.find(&view.text) {
+        for part in cleaner.secrets.find(view.text.as_bytes()) {
             changes.secrets += 1;
             edits.push(Edit { span: view.origin(part), by: secrets::REMOVED });
         }

@@ -15,6 +15,7 @@ pub use output::{Costly, Inner, OutputCheck, check_output, inner};
 
 use crate::tree::TextFault;
 use quick::Quick;
+pub use secrets::REMOVED;
 use secrets::Secrets;
 use std::borrow::Cow;
 
@@ -89,7 +90,7 @@ impl Cleaner {
 
     /// A plain text, such as a line of a server's log, without known secrets.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let found = self.secrets.find(text);
+        let found = self.secrets.find(text.as_bytes());
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -102,6 +103,29 @@ impl Cleaner {
         }
         out.push_str(&text[done..]);
         Cow::Owned(out)
+    }
+
+    /// A JSON text that a person is shown, with known secrets taken out of its strings and nothing else changed.
+    pub fn mask<'t>(&self, json: &'t [u8]) -> Cow<'t, [u8]> {
+        if !self.quick.is_suspect(json) {
+            return Cow::Borrowed(json);
+        }
+        match clean::mask(self, json) {
+            Ok(masked) => masked.map_or(Cow::Borrowed(json), Cow::Owned),
+            Err(_) => Cow::Owned(self.redact(&String::from_utf8_lossy(json)).into_owned().into_bytes()),
+        }
+    }
+
+    /// Where a piece of a longer text can be cut so that no known secret is divided, at least half of the piece.
+    pub fn cut(&self, piece: &[u8]) -> usize {
+        let at = piece.len() - self.secrets.longest.saturating_sub(1).min(piece.len() / 2);
+        let divided = self.secrets.find(piece).into_iter().find(|part| part.start < at && at < part.end);
+        divided.map_or(at, |part| part.end)
+    }
+
+    /// Whether it knows no secret.
+    pub fn knows_none(&self) -> bool {
+        self.secrets.longest == 0
     }
 
     /// Whether something in a body may have to be changed, so that cleaning it means reading it: some milliseconds for a

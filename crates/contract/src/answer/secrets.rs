@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Shorter ones would be found by chance.
 const MIN_BYTES: usize = 8;
 /// What stands where a secret was.
-pub(super) const REMOVED: &str = "[secret removed]";
+pub const REMOVED: &str = "[secret removed]";
 /// A run of so many characters that no writer escapes is looked for in place of the whole spelling.
 const MIN_RUN: usize = 4;
 
@@ -23,6 +23,8 @@ pub(super) struct Secrets {
     pub(super) needles: BTreeSet<Vec<u8>>,
     /// Some spelling can stand in escapes so that no needle is there.
     pub(super) any_escape: bool,
+    /// Bytes of the longest spelling; 0 where there is none.
+    pub(super) longest: usize,
 }
 
 impl fmt::Debug for Secrets {
@@ -34,7 +36,7 @@ impl fmt::Debug for Secrets {
 impl Secrets {
     pub(super) fn new<'s>(values: impl IntoIterator<Item = &'s str>) -> Secrets {
         let mut spellings = BTreeSet::new();
-        let mut secrets = Secrets { spellings: Vec::new(), needles: BTreeSet::new(), any_escape: false };
+        let mut secrets = Secrets { spellings: Vec::new(), needles: BTreeSet::new(), any_escape: false, longest: 0 };
         // A part of what the hub itself writes would be taken out for ever.
         let is_secret = |value: &&str| value.len() >= MIN_BYTES && !REMOVED.contains(value);
         for value in values.into_iter().map(str::trim).filter(is_secret) {
@@ -46,6 +48,7 @@ impl Secrets {
                 spellings.insert(text);
             }
         }
+        secrets.longest = spellings.iter().map(String::len).max().unwrap_or(0);
         secrets.spellings = spellings.iter().map(|text| Finder::new(text.as_bytes()).into_owned()).collect();
         secrets
     }
@@ -63,10 +66,10 @@ impl Secrets {
     }
 
     /// Where secrets stand in a text: from left to right, the longest at each place, none over another.
-    pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
+    pub(super) fn find(&self, text: &[u8]) -> Vec<Range<usize>> {
         let found = self.spellings.iter().flat_map(|spelling| {
             let length = spelling.needle().len();
-            spelling.find_iter(text.as_bytes()).map(move |at| at..at + length)
+            spelling.find_iter(text).map(move |at| at..at + length)
         });
         let mut found: Vec<Range<usize>> = found.collect();
         found.sort_by_key(|range| (range.start, usize::MAX - range.end));

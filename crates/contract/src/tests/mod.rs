@@ -9,6 +9,7 @@ mod findings;
 mod hashes;
 mod hostile;
 mod json;
+mod masks;
 mod names;
 mod outcomes;
 mod outputs;

@@ -145,6 +145,18 @@ async fn approve(
 
 /// Edited arguments, checked against the tool's schema as it is now.
 async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
+    let is_marked = text.contains(contract::answer::REMOVED);
+    if is_marked
+        && case
+            .row()
+            .arguments
+            .as_ref()
+            .is_none_or(|asked| !String::from_utf8_lossy(asked).contains(contract::answer::REMOVED))
+    {
+        let message = "the arguments hold a secret that is not shown, so the text that is shown would not be what runs; \
+                       approve or deny the call as it is, or write the whole value";
+        return Err(Refused::new("invalid_arguments", message));
+    }
     let thing = case.first(core).map(|Pending { thing, .. }| thing);
     let tool = match &thing {
         Some(Thing::Tool(tool)) => tool,

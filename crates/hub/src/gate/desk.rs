@@ -11,6 +11,7 @@ use bytes::Bytes;
 use contract::Arguments;
 use frame::object;
 use policy::{CallState, Event, Fallback, Scope};
+use std::borrow::Cow;
 use std::rc::Rc;
 use store::{CallRecord, Job, Method};
 
@@ -34,9 +35,17 @@ pub(crate) fn waiting(core: &Core) -> Vec<WaitingCall> {
 }
 
 fn view(core: &Core, case: &Case) -> WaitingCall {
-    let record = case.row().clone();
+    let mut record = case.row().clone();
     let catalog = core.catalog(&View::All);
     let about = About::of(&catalog, &record);
+    // A secret that its server was given is nobody's to read, a person's neither (T40).
+    if let Some(backend) = core.backend(&record.server) {
+        for text in [&mut record.arguments, &mut record.edited].into_iter().flatten() {
+            if let Cow::Owned(masked) = backend.rules().cleaner.mask(text) {
+                *text = masked.into();
+            }
+        }
+    }
     WaitingCall {
         waiters: u32::try_from(case.waiters()).unwrap_or(u32::MAX),
         unverified: case.unverified.get(),

@@ -1,6 +1,7 @@
-//! What a server answered to a call of a tool, before anybody gets it: bounded, cleaned, checked against the schema that
-//! the tool promised. Everything else keeps its bytes (rules.md 9).
+//! What a server answered, before anybody gets it: cleaned and, where it is the result of a tool, bounded and checked
+//! against the schema that the tool promised. Everything else keeps its bytes (rules.md 9).
 
+use crate::backend::Rules;
 use crate::catalog::ToolEntry;
 use crate::config::ResultCheck;
 use bytes::Bytes;
@@ -40,13 +41,17 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// For results of this tool.
-    pub(crate) fn of(tool: &ToolEntry, edited: Option<Bytes>) -> Look {
-        let rules = tool.backend.rules();
+    /// For what a server with these rules answers, to a call of this tool if it is one.
+    pub(crate) fn of(rules: &Rules, tool: Option<&ToolEntry>, edited: Option<Bytes>) -> Look {
+        let cleaner = Arc::clone(&rules.cleaner);
+        let Some(tool) = tool else {
+            // Only the rest of a tool's result can be fetched piece by piece; the bound of a message holds for all.
+            return Look { cleaner, schema: None, check: ResultCheck::Off, most: usize::MAX, edited };
+        };
         let check = rules.results.check;
         let schema = if check == ResultCheck::Off { None } else { tool.output_compiled() };
         let most = usize::try_from(rules.results.max_bytes).unwrap_or(usize::MAX);
-        Look { cleaner: Arc::clone(&rules.cleaner), schema, check, most, edited }
+        Look { cleaner, schema, check, most, edited }
     }
 
     /// Whether this takes too long for the relay thread.

@@ -148,6 +148,8 @@ impl Relay {
 
     fn build(&self, key: &str, entry: &ServerConfig, spec: Option<Result<Spec, String>>) -> Rc<Backend> {
         let launch_hash: Rc<str> = config::launch_hash(entry).to_string().into();
+        let cleaner = Arc::new(prepared::cleaner(spec.as_ref().and_then(|spec| spec.as_ref().ok())));
+        self.parts.logs.server(key).mask(Arc::clone(&cleaner));
         let rules = Rules {
             effects: entry.effects.iter().map(|(tool, &effect)| (tool.clone(), effect)).collect(),
             lanes: entry.lanes.iter().filter_map(|(name, list)| Some((name.as_str().into(), globs(list)?))).collect(),
@@ -158,7 +160,7 @@ impl Relay {
             env_names: prepared::env_names(entry),
             idempotency_argument: entry.idempotency_argument.clone(),
             results: entry.results,
-            cleaner: Arc::new(prepared::cleaner(spec.as_ref().and_then(|spec| spec.as_ref().ok()))),
+            cleaner: Arc::clone(&cleaner),
             replay_lost: entry.replay_lost,
         };
         let core = Rc::downgrade(&self.core);

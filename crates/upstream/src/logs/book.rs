@@ -3,6 +3,7 @@
 
 use super::budget::Budget;
 use super::lines::{LONGEST, Splitter};
+use super::masks::Masks;
 use super::{Line, Source, lock};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -43,6 +44,8 @@ pub struct Page {
     stderr: Budget,
     noise: Budget,
     last_words: Vec<u8>,
+    /// What no line keeps.
+    pub masks: Masks,
     pub heard: Option<Instant>,
     pub trouble: Option<String>,
 }
@@ -58,6 +61,7 @@ impl Book {
             stderr: Budget::new(STDERR.0, STDERR.1),
             noise: Budget::new(NOISE.0, NOISE.1),
             last_words: Vec::new(),
+            masks: Masks::default(),
             heard: None,
             trouble: None,
         };
@@ -73,14 +77,16 @@ impl Book {
         let mut page = self.page();
         page.heard = Some(now);
         page.settle(now);
+        let masks = page.masks.clone();
+        let cut = |piece: &[u8]| masks.cut(piece);
         if !page.stderr.pass(bytes.len() as u64, now) {
-            splitter.finish(&mut |line| page.write(source, line));
-            page.last_words.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_WORDS)..]);
-            let over = page.last_words.len().saturating_sub(LAST_WORDS);
+            splitter.break_off(&cut, &mut |line| page.write(source, line));
+            page.last_words.extend_from_slice(&bytes[bytes.len().saturating_sub(2 * LAST_WORDS)..]);
+            let over = page.last_words.len().saturating_sub(2 * LAST_WORDS);
             page.last_words.drain(..over);
             return;
         }
-        splitter.take(bytes, &mut |line| page.write(source, line));
+        splitter.take(bytes, &cut, &mut |line| page.write(source, line));
         page.send(self.number);
     }
 
@@ -97,8 +103,11 @@ impl Book {
         page.settle(now);
         if page.noise.pass(1, now) {
             let head = &noise[..noise.len().min(LONGEST)];
+            let (head, cut) = match head.len() < noise.len() {
+                true => (&head[..page.masks.cut(head)], " \u{2026}"),
+                false => (head, ""),
+            };
             let text = String::from_utf8_lossy(head);
-            let cut = if head.len() < noise.len() { " \u{2026}" } else { "" };
             page.write(Source::Stdout, &format!("{}{cut}", text.trim_end_matches(['\n', '\r'])));
             page.send(self.number);
         }
@@ -107,7 +116,7 @@ impl Book {
 
 impl Page {
     pub fn write(&mut self, source: Source, text: &str) {
-        let line = Line { at: jiff::Timestamp::now(), source, text: text.into() };
+        let line = Line { at: jiff::Timestamp::now(), source, text: self.masks.redact(text).into() };
         let _ = writeln!(self.text, "{}", line.shown());
         self.tail_bytes += line.text.len();
         self.tail.push_back(line.clone());
@@ -135,10 +144,13 @@ impl Page {
     fn tell(&mut self, stderr: Option<(u64, u64)>, noise: Option<(u64, u64)>) {
         if let Some((_, bytes)) = stderr {
             self.write(Source::Hub, &format!("{bytes} bytes of stderr dropped: too much at once; its end follows"));
-            let last = std::mem::take(&mut self.last_words);
+            // Where they begin, half a secret may stand: it is known only with what came before.
+            let last = String::from_utf8_lossy(&std::mem::take(&mut self.last_words)).into_owned();
+            let last = self.masks.redact(&last).into_owned();
+            let begin = last.ceil_char_boundary(last.len().saturating_sub(LAST_WORDS));
             let mut splitter = Splitter::default();
             let mut each = |line: &str| self.write(Source::Stderr, line);
-            splitter.take(&last, &mut each);
+            splitter.take(&last.as_bytes()[begin..], &<[u8]>::len, &mut each);
             splitter.finish(&mut each);
         }
         if let Some((lines, _)) = noise {

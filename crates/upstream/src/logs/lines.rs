@@ -10,8 +10,9 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// Takes bytes in and hands out each line that they complete, without its end.
-    pub fn take(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(&str)) {
+    /// Takes bytes in and hands out each line that they complete, without its end. `cut` says where a longer one may be
+    /// divided.
+    pub fn take(&mut self, mut bytes: &[u8], cut: &dyn Fn(&[u8]) -> usize, each: &mut dyn FnMut(&str)) {
         while !bytes.is_empty() {
             let room = LONGEST - self.rest.len();
             let within = &bytes[..bytes.len().min(room)];
@@ -25,11 +26,17 @@ impl Splitter {
                     self.rest.extend_from_slice(within);
                     bytes = &bytes[within.len()..];
                     if self.rest.len() == LONGEST {
-                        self.hand_out(whole_characters(&self.rest), each);
+                        self.hand_out(whole_characters(&self.rest[..cut(&self.rest)]), each);
                     }
                 }
             }
         }
+    }
+
+    /// Where what follows is lost: what is there of a line, as far as it may be told without its end.
+    pub fn break_off(&mut self, cut: &dyn Fn(&[u8]) -> usize, each: &mut dyn FnMut(&str)) {
+        self.rest.truncate(cut(&self.rest));
+        self.finish(each);
     }
 
     /// At the end of the stream: what had no line end.
@@ -80,7 +87,7 @@ mod tests {
         let mut splitter = Splitter::default();
         let mut lines = Vec::new();
         for chunk in chunks {
-            splitter.take(chunk, &mut |line| lines.push(line.to_owned()));
+            splitter.take(chunk, &<[u8]>::len, &mut |line| lines.push(line.to_owned()));
             assert!(splitter.rest.len() < LONGEST);
         }
         splitter.finish(&mut |line| lines.push(line.to_owned()));

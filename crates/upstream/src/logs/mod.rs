@@ -10,16 +10,19 @@ mod drain;
 mod drain;
 pub mod file;
 mod lines;
+mod masks;
 
 use book::Book;
+use contract::answer::Cleaner;
 use drain::Drains;
 use file::{Bounds, Folder, Rotating};
 use lines::escaped;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 use tokio::sync::{broadcast, oneshot};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
@@ -134,6 +137,23 @@ impl Logs {
     pub fn hub(&self) -> Rotating {
         Rotating::new(self.0.folder.clone(), HUB_LOG.into(), self.0.bounds)
     }
+
+    /// Takes the secrets of all servers out of the lines of the hub's own log, as long as these logs live.
+    pub fn redactor(&self) -> Redactor {
+        Redactor(Arc::downgrade(&self.0.books))
+    }
+}
+
+/// Knows the secrets of all servers that have a log.
+pub struct Redactor(Weak<Mutex<Vec<Arc<Book>>>>);
+
+impl Redactor {
+    /// A text without them.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let books = self.0.upgrade().map(|books| lock(&books).clone()).unwrap_or_default();
+        let all: Vec<_> = books.iter().map(|book| book.page().masks.clone()).collect();
+        all.iter().fold(Cow::Borrowed(text), masks::redacted)
+    }
 }
 
 /// The log of one server.
@@ -158,6 +178,18 @@ impl ServerLog {
     /// Notes a line that came on stdout and was no message. Of a flood some are kept and the rest is counted.
     pub fn note(&self, noise: &[u8]) {
         self.book.note(noise, Instant::now());
+    }
+
+    /// Lines from now on are without these secrets, nor those it was told of before: a process that had them may still
+    /// be writing.
+    pub fn mask(&self, cleaner: Arc<Cleaner>) {
+        self.book.page().masks.add(cleaner);
+    }
+
+    /// A text about the server without its secrets.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let masks = self.book.page().masks.clone();
+        masks.redact(text)
     }
 
     /// Says something about the server: that it was started, how it ended.
