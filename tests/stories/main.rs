@@ -44,6 +44,8 @@ mod person;
 #[cfg(unix)]
 mod pins;
 #[cfg(unix)]
+mod sealed;
+#[cfg(unix)]
 mod secrets;
 #[cfg(unix)]
 mod single;

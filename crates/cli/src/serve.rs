@@ -261,9 +261,8 @@ async fn relay(
     // Agents are answered already. Others are told when all doors are open and the log has begun.
     let opened = async {
         let settlement = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??;
-        let recovered = settlement.recovered;
-        relay.settled(&recovered, settlement.trust);
-        for call in &recovered {
+        relay.settled(&settlement);
+        for call in &settlement.recovered {
             tracing::warn!(call = %call.call, fate = fate(call.fate), server = %call.server, item = %call.item, "a call was open when the last run ended");
         }
         desk_opened.await.map_err(io::Error::other).flatten().map_err(failed(closed))?;

@@ -54,7 +54,7 @@ fn status(code: &str) -> StatusCode {
         | "unknown_approval" | "unknown_call" | "no_log" => StatusCode::NOT_FOUND,
         "wrong_method" => StatusCode::METHOD_NOT_ALLOWED,
         "server_exists" | "token_exists" | "ambiguous_tool" | "server_disabled" | "cannot_edit" | "digest_changed"
-        | "hash_changed" | "approval_expired" | "not_unknown" | "scope_too_wide" => StatusCode::CONFLICT,
+        | "hash_changed" | "unreadable" | "approval_expired" | "not_unknown" | "scope_too_wide" => StatusCode::CONFLICT,
         "bad_config" | "invalid_arguments" => StatusCode::UNPROCESSABLE_ENTITY,
         "body_too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "wrong_content_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -25,7 +25,7 @@ use store::Kept;
 use taken::{ACCEPTED, POLICY, strictest};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
-use upstream::{Parts, State, Stopping, task};
+use upstream::{Parts, State, Stopping, linger, task};
 
 /// How long a person's start or restart waits for its outcome.
 const ACTION: Duration = Duration::from_secs(60);
@@ -56,6 +56,10 @@ pub struct Boot {
 const DISTRUST: &str = "not the log that was written last; what may change something waits for a person \
                         (callgate audit verify)";
 
+/// What is said where something that was sealed cannot be opened.
+const SEALED: &str = "values that were sealed cannot be opened any more (seal.key is gone or another one, or they were \
+                      changed): calls that wait with them can only be denied (callgate audit list --kind seal)";
+
 /// The relay.
 pub struct Relay {
     core: Rc<Core>,
@@ -74,6 +78,7 @@ pub struct Relay {
 impl Relay {
     /// Builds the servers of the config; eager ones and those never listed begin to start. Inside a `LocalSet`.
     pub fn start(boot: Boot) -> Rc<Relay> {
+        linger::begin();
         let relay = Rc::new(Relay {
             core: Core::new(boot.audit, boot.events),
             parts: boot.parts,
@@ -117,9 +122,13 @@ impl Relay {
     }
 
     /// What became of the calls that were open when the last run ended.
-    pub fn settled(&self, recovered: &[store::Recovered], trust: store::Trust) {
-        self.core.gate.set_distrust(trust != store::Trust::Whole);
-        gate::kept::settle(&self.core, recovered);
+    pub fn settled(&self, found: &store::Settlement) {
+        self.core.gate.set_distrust(found.trust != store::Trust::Whole);
+        if !found.sealed.is_whole() {
+            tracing::error!(key_is_lost = found.sealed.key_is_lost, calls = found.sealed.calls.len(), "{}", SEALED);
+            self.core.gate.set_sealed();
+        }
+        gate::kept::settle(&self.core, &found.recovered);
     }
 
     /// Waits until all lists that were remembered can be shown; long ones are being read.
@@ -239,6 +248,7 @@ impl Relay {
             clients: self.core.seats().iter().map(|seat| views::client(seat)).collect(),
             audit: match self.core.ledger.state() {
                 state if state == "ok" && self.core.gate.has_distrust() => DISTRUST.into(),
+                state if state == "ok" && self.core.gate.has_sealed() => SEALED.into(),
                 state => state,
             },
             slow: views::slow(task::slow()),

@@ -193,11 +193,11 @@ impl Thing {
             Thing::Other(other) => Some(other.params.clone()),
         }
     }
-    /// The digest of that; None where it cannot be read, which the check will say.
-    pub(crate) fn digest(&self, raw: Option<&Bytes>) -> Option<Hash> {
+    /// The keyed digest of that; None where it cannot be read, which the check will say.
+    pub(crate) fn digest(&self, raw: Option<&Bytes>, audit: &Audit) -> Option<Hash> {
         match self {
-            Thing::Tool(tool) => digest_of(raw, tool),
-            Thing::Other(_) => Some(Arguments::read(raw.map(|raw| &raw[..])).ok()?.digest(None)),
+            Thing::Tool(tool) => digest_of(raw, tool, audit),
+            Thing::Other(_) => Some(audit.keyed(Arguments::read(raw.map(|raw| &raw[..])).ok()?.digest(None))),
         }
     }
     /// The params that its server gets for these arguments.
@@ -266,11 +266,11 @@ impl Thing {
     }
 }
 
-/// The digest of raw arguments of a tool; None where they cannot be read, which the check will say.
-pub(crate) fn digest_of(raw: Option<&Bytes>, tool: &ToolEntry) -> Option<Hash> {
+/// The keyed digest of raw arguments of a tool; None where they cannot be read, which the check will say.
+pub(crate) fn digest_of(raw: Option<&Bytes>, tool: &ToolEntry, audit: &Audit) -> Option<Hash> {
     let named = &tool.backend.rules().idempotency_argument;
     let leave_out = tool.read.tool.takes(named).then_some(&**named);
-    Some(Arguments::read(raw.map(|raw| &raw[..])).ok()?.digest(leave_out))
+    Some(audit.keyed(Arguments::read(raw.map(|raw| &raw[..])).ok()?.digest(leave_out)))
 }
 
 /// The refusal of what is no tool: a JSON-RPC error with the same object as its data (rules.md 12).

@@ -1,6 +1,7 @@
 //! The keyed hashes of the audit: the chain over rows, and the tags that stand for values and unknown names.
 
 use crate::{StoreFault, places};
+use contract::Hash;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::path::Path;
@@ -45,6 +46,8 @@ pub(crate) struct Keys {
     pub values: Keyed,
     /// Stands for names that match nothing.
     pub names: Keyed,
+    /// Stands for whole arguments and for idempotency keys.
+    pub digests: Keyed,
 }
 
 /// File of the audit key inside the data folder.
@@ -55,7 +58,18 @@ impl Keys {
         let chain = Keyed::new(key);
         let values = Keyed::new(&chain.tag(&[b"callgate audit values 1"]));
         let names = Keyed::new(&chain.tag(&[b"callgate audit names 1"]));
-        Keys { chain, values, names }
+        let digests = Keyed::new(&chain.tag(&[b"callgate audit digests 1"]));
+        Keys { chain, values, names, digests }
+    }
+
+    /// Tells this key from others; tells nothing of it.
+    pub(crate) fn mark(&self) -> [u8; 8] {
+        self.chain.short(&[b"callgate audit mark 1"])
+    }
+
+    /// What stands for a hash of values.
+    pub(crate) fn keyed(&self, plain: Hash) -> Hash {
+        Hash::from_bytes(self.digests.tag(&[plain.as_bytes()]))
     }
 
     /// Reads the key file; None where there is none.

@@ -118,6 +118,8 @@ codes! {
         Finding = 40, "finding";
         /// Values of a call were kept, sealed; the shape is their hashes.
         Values = 41, "values";
+        /// Sealed values cannot be opened any more: their key is gone, or they were changed.
+        Seal = 42, "seal";
     }
 }
 

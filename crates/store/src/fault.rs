@@ -59,6 +59,12 @@ pub enum StoreFault {
         /// Where the key should be.
         path: PathBuf,
     },
+    /// Another key lies in the place of the one with which the audit log was written.
+    #[error("{path} is not the key with which the audit log was written; restore that")]
+    KeyOther {
+        /// Which.
+        path: PathBuf,
+    },
     /// The file of the audit key holds no key.
     #[error("{path} holds no audit key (64 hex digits)")]
     KeyUnreadable {

@@ -2,9 +2,10 @@
 //! pushing a row wakes nobody.
 
 use crate::batch::{Batch, Entry, Item, Registered, Registration, Subject};
-use crate::chain::Keyed;
+use crate::chain::Keys;
 use crate::committer::{Message, Shared};
 use crate::{CallNumber, Done, Job, JobFault, Kind, Mark};
+use contract::Hash;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -51,7 +52,7 @@ pub struct Ledger {
     spare: Receiver<Box<Batch>>,
     shared: Arc<Shared>,
     gone: Rc<RefCell<Vec<u32>>>,
-    names: Keyed,
+    keys: Keys,
     last_id: u32,
     last_call: CallNumber,
     is_full: bool,
@@ -63,7 +64,7 @@ impl Ledger {
         queue: SyncSender<Message>,
         spare: Receiver<Box<Batch>>,
         shared: Arc<Shared>,
-        names: Keyed,
+        keys: Keys,
         last_call: CallNumber,
     ) -> Ledger {
         Ledger {
@@ -72,7 +73,7 @@ impl Ledger {
             spare,
             shared,
             gone: Rc::default(),
-            names,
+            keys,
             last_id: 0,
             last_call,
             is_full: false,
@@ -84,6 +85,12 @@ impl Ledger {
     pub fn next_call(&mut self) -> CallNumber {
         self.last_call = self.last_call.next();
         self.last_call
+    }
+
+    /// What stands for a hash of values wherever it is written down or shown: keyed, so that few possible values cannot
+    /// be tried out against it. Equal ones stay equal.
+    pub fn keyed(&self, plain: Hash) -> Hash {
+        self.keys.keyed(plain)
     }
 
     /// Registers the name of a client or server. Texts over 512 bytes are cut.
@@ -162,7 +169,7 @@ impl Ledger {
     fn stranger(&self, name: &str) -> [u8; 12] {
         let mut out = [0; 12];
         out[..4].copy_from_slice(&u32::try_from(name.len()).unwrap_or(u32::MAX).to_le_bytes());
-        out[4..].copy_from_slice(&self.names.short(&[name.as_bytes()]));
+        out[4..].copy_from_slice(&self.keys.names.short(&[name.as_bytes()]));
         out
     }
 

@@ -8,6 +8,7 @@ use crate::engine::{ANCHOR_EVERY, Anchors, Engine, Parts};
 use crate::flight::{self, Flight, Marks};
 use crate::kept::Kept;
 use crate::ledger::Ledger;
+use crate::own_keys::{self, Sealed};
 use crate::places::{self, Found};
 use crate::recover::Recovered;
 use crate::seal::Seal;
@@ -80,6 +81,8 @@ pub struct Opened {
     pub has_gap: bool,
     /// Calls that were open.
     pub recovered: Vec<Recovered>,
+    /// What is sealed and cannot be opened.
+    pub sealed: Sealed,
     /// What is remembered.
     pub kept: Kept,
     /// For the blocking pool: results and approved texts.
@@ -123,6 +126,8 @@ pub struct Settlement {
     pub has_gap: bool,
     /// Calls that were open.
     pub recovered: Vec<Recovered>,
+    /// What is sealed and cannot be opened.
+    pub sealed: Sealed,
 }
 
 impl Store {
@@ -141,8 +146,21 @@ impl Store {
         })?;
         let settlement = settled.recv().map_err(|_| StoreFault::Thread("it ended at once"))??;
         let Opening { found, kept, vault, ledger, flight, committer, thread } = opening;
-        let Settlement { is_on_network, trust, has_gap, recovered } = settlement;
-        Ok(Opened { found, is_on_network, trust, has_gap, recovered, kept, vault, ledger, flight, committer, thread })
+        let Settlement { is_on_network, trust, has_gap, recovered, sealed } = settlement;
+        Ok(Opened {
+            found,
+            is_on_network,
+            trust,
+            has_gap,
+            recovered,
+            sealed,
+            kept,
+            vault,
+            ledger,
+            flight,
+            committer,
+            thread,
+        })
     }
 
     /// The same without waiting for the disk: reads what is remembered, leaves the rest to the committer's thread.
@@ -179,14 +197,17 @@ impl Store {
         let boot = options.boot.unwrap_or_else(|| BootId::of(&hex(&id)));
         let seal = Seal::read(&dir)?;
         let (mut kept, mut left, mut number) = (Kept::default(), Left::default(), 1);
-        let mut before = None;
+        let (mut before, mut sealed) = (None, Sealed::default());
         if let Some(known) = &mut conn {
             schema::migrate(known, &path)?;
+            own_keys::check(known, &keys, &dir)?;
+            own_keys::key_digests(known, &keys).map_err(StoreFault::sql(&path, "keying digests"))?;
             let (now, marks) = ((options.clock)(), Marks::read(run)?);
             let mut read = || {
                 // In one transaction: one state, and one lock of the file.
                 let known = known.unchecked_transaction()?;
                 kept = Kept::read(&known, seal.as_ref())?;
+                sealed = own_keys::sealed(&known, seal.as_ref(), &kept.calls)?;
                 left = Left::judge(&known, marks.as_ref(), boot, now)?;
                 left.bring(&mut kept, now);
                 number = settle::next_run(&known)?;
@@ -199,7 +220,7 @@ impl Store {
         let shared = Arc::new(Shared::default());
         let (queue, messages) = sync_channel(QUEUE);
         let (spare, spares) = sync_channel(4);
-        let ledger = Ledger::new(queue.clone(), spares, shared.clone(), keys.names.clone(), CallNumber::base(number));
+        let ledger = Ledger::new(queue.clone(), spares, shared.clone(), keys.clone(), CallNumber::base(number));
         let committer = Committer { queue: queue.clone(), shared: shared.clone() };
         let (slots, run, vault) = (flight.slots(), run.to_owned(), Vault::new(&dir));
         let mut listener: Option<Listener> = Some(Box::new(told));
@@ -219,7 +240,7 @@ impl Store {
                 };
                 let seal = seal.map_or_else(|| Seal::make(&dir), Ok)?;
                 let anchor = Anchor::read(&dir)?;
-                let begun = settle::begin(&mut conn, &options, (&keys, &seal), anchor, (id, boot), &left)
+                let begun = settle::begin(&mut conn, &options, (&keys, &seal, &sealed), anchor, (id, boot), &left)
                     .map_err(StoreFault::sql(&path, "beginning a run"))?;
                 marks.open(&run, id)?;
                 let mut anchors = None;
@@ -251,7 +272,7 @@ impl Store {
                 };
                 let engine =
                     Engine::new(parts, anchors).map_err(StoreFault::sql(&database(&dir), "looking for work"))?;
-                Ok((engine, Settlement { is_on_network, trust, has_gap, recovered }))
+                Ok((engine, Settlement { is_on_network, trust, has_gap, recovered, sealed }))
             };
             match begin() {
                 Ok((engine, settlement)) => {

@@ -14,6 +14,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/3_approved_texts.sql")),
     M::up(include_str!("schema/4_calls_method_task.sql")),
     M::up(include_str!("schema/5_payloads.sql")),
+    M::up(include_str!("schema/6_keyed_digests.sql")),
 ];
 
 /// Refuses other programs' files and those of newer versions, before anything is changed.

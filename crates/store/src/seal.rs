@@ -5,6 +5,7 @@ use crate::chain::{new_key, unhex};
 use crate::{CallNumber, StoreFault, chain, places};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// File of the key inside the data folder.
@@ -26,11 +27,22 @@ pub(crate) enum Column {
 
 /// The key that seals.
 #[derive(Clone)]
-pub(crate) struct Seal(XChaCha20Poly1305);
+pub(crate) struct Seal {
+    cipher: XChaCha20Poly1305,
+    mark: [u8; 8],
+}
 
 impl Seal {
     pub(crate) fn new(key: &[u8; 32]) -> Seal {
-        Seal(XChaCha20Poly1305::new(key.into()))
+        let hash = Sha256::new().chain_update(b"callgate seal mark 1").chain_update(key).finalize();
+        let mut mark = [0; 8];
+        mark.copy_from_slice(&hash[..8]);
+        Seal { cipher: XChaCha20Poly1305::new(key.into()), mark }
+    }
+
+    /// Tells this key from others; tells nothing of it.
+    pub(crate) fn mark(&self) -> [u8; 8] {
+        self.mark
     }
 
     /// Reads the key file; None where there is none.
@@ -57,7 +69,7 @@ impl Seal {
         getrandom::fill(&mut nonce).map_err(|_| failed())?;
         let bound = bound(call, column);
         let payload = Payload { msg: plain, aad: &bound };
-        let body = self.0.encrypt(&XNonce::from(nonce), payload).map_err(|_| failed())?;
+        let body = self.cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| failed())?;
         Ok([&[VERSION], &nonce[..], &body].concat())
     }
 
@@ -66,7 +78,7 @@ impl Seal {
         let (&VERSION, rest) = sealed.split_first()? else { return None };
         let (&nonce, body) = rest.split_first_chunk::<NONCE>()?;
         let bound = bound(call, column);
-        self.0.decrypt(&XNonce::from(nonce), Payload { msg: body, aad: &bound }).ok()
+        self.cipher.decrypt(&XNonce::from(nonce), Payload { msg: body, aad: &bound }).ok()
     }
 }
 

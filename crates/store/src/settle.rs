@@ -7,6 +7,7 @@ use crate::chain::{Keys, Link, hex};
 use crate::flight::{FlightId, Marks};
 use crate::kept::{self, Kept};
 use crate::line::Line;
+use crate::own_keys::{self, Sealed};
 use crate::recover::{Boot, Close, Fate, Recovered, Standing, after, fate};
 use crate::seal::Seal;
 use crate::stored::{Facets, Stored};
@@ -164,7 +165,7 @@ pub(crate) struct Begun {
 pub(crate) fn begin(
     conn: &mut Connection,
     options: &Options,
-    (keys, seal): (&Keys, &Seal),
+    (keys, seal, sealed): (&Keys, &Seal, &Sealed),
     anchor: Option<Anchor>,
     (flight, boot): (FlightId, BootId),
     left: &Left,
@@ -185,6 +186,11 @@ pub(crate) fn begin(
         let detail = "{\"reason\":\"the last run did not stop in order\"}";
         writer.line(&transaction, Line { kind: Kind::Gap.code(), at, detail, ..Line::default() })?;
     }
+    if !sealed.is_whole() {
+        let detail = sealed.detail();
+        writer.line(&transaction, Line { kind: Kind::Seal.code(), at, detail: &detail, ..Line::default() })?;
+    }
+    own_keys::note(&transaction, keys, seal)?;
     let run = next_run(&transaction)?;
     let detail = serde_json::json!({"run": run, "version": options.version, "boot": boot.to_hex()}).to_string();
     writer.line(&transaction, Line { kind: Kind::Start.code(), at, detail: &detail, ..Line::default() })?;

@@ -9,6 +9,7 @@ mod journal;
 mod kept;
 mod kill;
 mod migration;
+mod own_keys;
 mod payload;
 mod records;
 mod recovery;

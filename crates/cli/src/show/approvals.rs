@@ -233,6 +233,14 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
         out.push_str(&shapes(detail, screen));
         return out;
     }
+    if it.unreadable {
+        let title = "Arguments: sealed, and not to be opened any more";
+        out.push_str(&format!("\n{}\n", screen.paint(Ink::Bad, title)));
+        let why = "The key that sealed them is gone, or they were changed: nobody can see what would run.";
+        let next = "It can only be denied; its client can ask anew then.";
+        out.push_str(&format!("  {why}\n  {next}\n\n  callgate approval deny {} --reason TEXT\n", escape(&it.id)));
+        return out;
+    }
     let edited = if it.edited { ", changed by a person" } else { "" };
     let title = format!("Arguments ({}{edited})", many(usize::try_from(it.arguments_bytes).unwrap_or(0), "byte"));
     out.push_str(&format!("\n{}\n", screen.paint(Ink::Bold, &title)));

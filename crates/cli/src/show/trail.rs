@@ -50,12 +50,19 @@ pub fn trail(trail: &AuditTrail, screen: &Screen) -> String {
         );
         out.push_str(&format!("\n  {}\n", screen.paint(Ink::Faint, &clocks)));
     }
-    let arguments = trail.rows.iter().rev().find(|row| !row.arguments.is_empty());
-    if let Some(row) = arguments {
-        out.push_str(&format!("\n{}\n", screen.paint(Ink::Bold, "Arguments (names, types, sizes, keyed hashes)")));
-        for argument in &row.arguments {
-            out.push_str(&format!("  {}\n", screen.line(2, argument)));
+    let shape = |row: &AuditRow, title: &str| {
+        let lines = row.arguments.iter().map(|argument| format!("  {}\n", screen.line(2, argument)));
+        format!("\n{}\n{}", screen.paint(Ink::Bold, title), lines.collect::<String>())
+    };
+    let asked = trail.rows.iter().find(|row| row.kind == "asked" && !row.arguments.is_empty());
+    let ran = trail.rows.iter().rev().find(|row| !row.arguments.is_empty());
+    match (asked, ran) {
+        (Some(asked), Some(ran)) if asked.arguments != ran.arguments => {
+            out.push_str(&shape(ran, "Arguments as a person changed them (names, types, sizes, keyed hashes)"));
+            out.push_str(&shape(asked, "Arguments that the client asked for"));
         }
+        (_, Some(row)) => out.push_str(&shape(row, "Arguments (names, types, sizes, keyed hashes)")),
+        (_, None) => {}
     }
     out
 }
@@ -121,11 +128,17 @@ fn looked(detail: &str) -> Vec<String> {
     notes
 }
 
+/// Whether a person changed the arguments with this decision.
+fn is_edited(row: &AuditRow) -> bool {
+    serde_json::from_str::<serde_json::Value>(&row.detail).is_ok_and(|detail| detail.get("edited").is_some())
+}
+
 /// The rows of a call say what happened when; the stages of the last one say how long each part took.
 fn steps(rows: &[AuditRow]) -> Vec<Step> {
     let Some(first) = rows.first() else { return vec![] };
     let plain = |word, note: String| Step { at_ms: None, took_us: None, word, ink: Ink::Plain, note };
-    let bytes = rows.iter().map(|row| row.arguments_bytes).max().unwrap_or(0);
+    // As they came: a person may have changed them later.
+    let bytes = rows.iter().map(|row| row.arguments_bytes).find(|&bytes| bytes > 0).unwrap_or(0);
     let sizes = many(usize::try_from(bytes).unwrap_or(0), "byte");
     let mut steps = vec![Step { at_ms: Some(first.at_ms), ..plain("received", format!("{sizes} of arguments")) }];
     let timed = rows.iter().rev().find(|row| row.checked_us + row.queued_us + row.ran_us > 0);
@@ -141,7 +154,8 @@ fn steps(rows: &[AuditRow]) -> Vec<Step> {
             "decision" => {
                 let held = if row.held_us > 0 { format!(" after {}", when::took(row.held_us)) } else { String::new() };
                 let what = if matches!(row.outcome.as_str(), "" | "ok") { "approved" } else { &row.outcome };
-                let note = format!("{what}{held} {by}{reason}");
+                let edited = if is_edited(row) { ", with changed arguments" } else { "" };
+                let note = format!("{what}{held} {by}{edited}{reason}");
                 steps.push(Step { at_ms: at, ink: ink(row), ..plain("decided", note.trim().to_owned()) });
             }
             "expired" => {

@@ -39,7 +39,10 @@ pub fn approval(it: &WaitingCall) -> Approval {
         asked_ms: record.asked_ms,
         expires_ms: record.expires_ms,
         waiters: it.waiters,
-        preview: brief(&arguments).chars().take(PREVIEW).collect(),
+        preview: match record.is_unreadable {
+            true => "(cannot be opened any more; it can only be denied)".to_owned(),
+            false => brief(&arguments).chars().take(PREVIEW).collect(),
+        },
         arguments_bytes: arguments.len() as u64,
         digest: record.sent.map(|digest| digest.to_string()).unwrap_or_default(),
         definition_hash: record.definition.filter(|_| record.method == Method::ToolCall).map(|hash| hash.to_string()),
@@ -48,6 +51,7 @@ pub fn approval(it: &WaitingCall) -> Approval {
         denied_before: 0,
         edited: record.edited.is_some(),
         again: it.again.clone(),
+        unreadable: record.is_unreadable,
     }
 }
 

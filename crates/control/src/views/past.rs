@@ -64,6 +64,7 @@ pub fn of(trail: &AuditTrail) -> Option<ApprovalDetail> {
         denied_before: 0,
         edited: said(about, "edited").is_some(),
         again: None,
+        unreadable: false,
     };
     Some(ApprovalDetail {
         decision: verdict.map(|row| decision(&trail.call, row, said(row, "scope").as_deref(), approval.edited)),

@@ -97,6 +97,11 @@ async fn approve(
     scope: Option<Scope>,
     by: &str,
 ) -> Result<(), Refused> {
+    if case.row().is_unreadable {
+        let message = "its arguments cannot be opened any more, so nobody can see what would run: the key that sealed \
+                       them is gone, or they were changed. It can only be denied; its client can ask anew then";
+        return Err(Refused::new("unreadable", message).then(format!("callgate approval deny {}", case.id())));
+    }
     let judged = case.judgement.borrow().clone();
     let most = judged.as_ref().map_or(Scope::Once, Judgement::most);
     // A tool that asks once is remembered unless the person says otherwise (rules.md 3).
@@ -181,7 +186,7 @@ async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, H
         }
         Err(_) => return Err(Refused::new("internal", "the arguments could not be checked")),
     };
-    let digest = thing.as_ref().and_then(|thing| thing.digest(Some(&fitting)));
+    let digest = thing.as_ref().and_then(|thing| thing.digest(Some(&fitting), &core.ledger));
     digest
         .map(|digest| (fitting, digest))
         .ok_or_else(|| Refused::new("invalid_arguments", "the arguments cannot be read"))

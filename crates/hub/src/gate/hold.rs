@@ -41,7 +41,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     let case = match call.to {
         To::Case(case) => case,
         To::Reply(reply) => {
-            let asked = call.thing.digest(call.thing.arguments(&call.ask.params).as_ref());
+            let asked = call.thing.digest(call.thing.arguments(&call.ask.params).as_ref(), &core.ledger);
             let asked = asked.or(sent).unwrap_or_else(|| Hash::of(&arguments));
             let case = Case::new(meet::row_of(&call.seat, &call.thing, asked));
             core.gate.index.enter(&case);

@@ -2,10 +2,10 @@
 
 use super::case::Case;
 use super::index::SettledKey;
-use super::{decide, hold};
+use super::{decide, hold, meet};
 use crate::core::Core;
 use contract::Hash;
-use policy::{CallState, Grant};
+use policy::{CallState, Event, Grant};
 use std::rc::Rc;
 use store::{CallRecord, Fate, Recovered};
 use upstream::task;
@@ -18,6 +18,12 @@ pub(crate) fn take_over(core: &Rc<Core>, calls: Vec<CallRecord>, grants: Vec<Gra
     gate.set_settled(!calls.iter().any(|row| row.state == CallState::Intent));
     for row in calls {
         match row.state {
+            CallState::Approved if row.is_unreadable => {
+                let case = known(row);
+                gate.index.enter(&case);
+                ask_again(core, &case);
+                keep_watch(core, &case);
+            }
             CallState::Settled => {
                 let settled = SettledKey {
                     call: row.call,
@@ -52,6 +58,18 @@ fn known(row: CallRecord) -> Rc<Case> {
     case
 }
 
+/// What was approved and cannot be opened any more is not approved: nobody knows that it is what was shown.
+fn ask_again(core: &Core, case: &Case) {
+    if meet::step(case, Event::Stricter) {
+        case.note(|row| {
+            row.decided_ms = 0;
+            row.decided_by.clear();
+            row.scope = None;
+        });
+        core.ledger.save_call(case.row().clone());
+    }
+}
+
 /// What became of the calls that were open.
 pub(crate) fn settle(core: &Rc<Core>, recovered: &[Recovered]) {
     for call in recovered {
@@ -62,7 +80,12 @@ pub(crate) fn settle(core: &Rc<Core>, recovered: &[Recovered]) {
         };
         case.note(|row| row.state = state);
         match state {
-            CallState::Approved => keep_watch(core, &case),
+            CallState::Approved => {
+                if case.row().is_unreadable {
+                    ask_again(core, &case);
+                }
+                keep_watch(core, &case);
+            }
             CallState::Unknown => {}
             _ => {
                 core.gate.index.leave(&case);

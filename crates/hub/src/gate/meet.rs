@@ -36,7 +36,7 @@ pub(crate) struct Request {
 
 /// Looks it up and goes on with it, or answers it.
 pub(crate) fn meet(request: Request) {
-    let gate = &request.seat.core.gate;
+    let (gate, ledger) = (&request.seat.core.gate, &request.seat.core.ledger);
     let (client, server) = (&*request.seat.identity.name, &**request.thing.backend().key());
     // Keys and lost results are those of calls.
     let (key, lost) = match &request.thing {
@@ -54,9 +54,9 @@ pub(crate) fn meet(request: Request) {
         return when_settled(request);
     }
     let raw = request.thing.arguments(&request.ask.params);
-    let Some(asked) = request.thing.digest(raw.as_ref()) else { return go_on(request) };
+    let Some(asked) = request.thing.digest(raw.as_ref(), ledger) else { return go_on(request) };
     let Some(key) = key else { return alike(request, asked) };
-    let key = index::key_of(client, server, label, &key);
+    let key = ledger.keyed(index::key_of(client, server, label, &key));
     match gate.index.of_key(&key) {
         None => reserve(request, key, asked),
         Some(Holder::Live(case)) if case.row().asked == Some(asked) => join(case, request),

@@ -110,6 +110,7 @@ pub(crate) struct Gate {
     pause: RefCell<Pause>,
     held: RefCell<Option<Held>>,
     distrust: Cell<bool>,
+    sealed: Cell<bool>,
     free: Judgement,
     /// The latest decisions, for whoever comes later.
     decisions: RefCell<VecDeque<Decided>>,
@@ -133,6 +134,7 @@ impl Default for Gate {
             pause: RefCell::default(),
             held: RefCell::default(),
             distrust: Cell::new(false),
+            sealed: Cell::new(false),
             free: free(),
             decisions: RefCell::default(),
             settled: Cell::new(true),
@@ -176,6 +178,13 @@ impl Gate {
     }
     pub(crate) fn has_distrust(&self) -> bool {
         self.distrust.get()
+    }
+    /// Something that was sealed cannot be opened any more.
+    pub(crate) fn set_sealed(&self) {
+        self.sealed.set(true);
+    }
+    pub(crate) fn has_sealed(&self) -> bool {
+        self.sealed.get()
     }
     pub(crate) fn set_held(&self, held: Option<Held>) {
         *self.held.borrow_mut() = held;

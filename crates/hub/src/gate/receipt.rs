@@ -7,6 +7,7 @@ use super::now_ms;
 use crate::agent::SeatCore;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
+use crate::record::Audit;
 use crate::thing;
 use bytes::Bytes;
 use contract::Hash;
@@ -46,10 +47,10 @@ pub(crate) enum Asked {
 }
 
 impl Asked {
-    pub(crate) fn digest(&self, tool: &ToolEntry) -> Option<Hash> {
+    pub(crate) fn digest(&self, tool: &ToolEntry, audit: &Audit) -> Option<Hash> {
         match self {
             Asked::Digest(digest) => *digest,
-            Asked::Arguments(raw) => thing::digest_of(raw.as_ref(), tool),
+            Asked::Arguments(raw) => thing::digest_of(raw.as_ref(), tool, audit),
         }
     }
 }
@@ -62,7 +63,7 @@ pub(crate) fn which(seat: &SeatCore, tool: &ToolEntry, call: CallNumber, asked: 
         server: Rc::clone(tool.backend.key()),
         tool: Rc::clone(tool.own_name()),
         session: Rc::clone(&seat.identity.session),
-        asked: asked.digest(tool)?,
+        asked: asked.digest(tool, &seat.core.ledger)?,
         ended_ms: now_ms(),
         life: tool.backend.rules().replay_lost,
     })

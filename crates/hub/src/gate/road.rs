@@ -85,7 +85,7 @@ fn held(call: Pending, arguments: Bytes, judgement: &Judgement) {
         // It stays approved; the end of what holds it claims it.
         return case.under_way.set(false);
     }
-    let sent = call.thing.digest(Some(&arguments));
+    let sent = call.thing.digest(Some(&arguments), &call.seat.core.ledger);
     hold::hold(call, judgement, arguments, sent);
 }
 
@@ -98,7 +98,7 @@ fn approved(call: &Pending) -> Option<Rc<Case>> {
 }
 
 fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judgement) {
-    let sent = call.thing.digest(Some(&arguments));
+    let sent = call.thing.digest(Some(&arguments), &call.seat.core.ledger);
     request.digest = sent;
     if let Some(case) = approved(&call) {
         let binding = binding(&case);

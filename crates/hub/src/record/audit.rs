@@ -6,8 +6,8 @@ use crate::catalog::read::ReadTool;
 use crate::config::Payloads;
 use crate::road::Ending;
 use crate::views::millis;
-use contract::CallId;
 use contract::outcome::Code;
+use contract::{CallId, Hash};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -102,6 +102,11 @@ impl Audit {
         } else {
             then();
         }
+    }
+
+    /// What stands for a hash of values in records, rows and before people.
+    pub(crate) fn keyed(&self, plain: Hash) -> Hash {
+        self.ledger.borrow().keyed(plain)
     }
 
     pub(crate) fn subject(&self, name: &str) -> Subject {

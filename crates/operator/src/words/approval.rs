@@ -164,7 +164,7 @@ pub struct Approval {
     pub preview: String,
     /// Bytes of the arguments.
     pub arguments_bytes: u64,
-    /// `sha256:` and hex over the arguments that a decision is about.
+    /// `sha256:` and hex of the arguments that a decision is about, keyed: it names them, and tells nothing of them.
     pub digest: String,
     /// `sha256:` and hex over the tool's definition.
     pub definition_hash: Option<String>,
@@ -178,6 +178,9 @@ pub struct Approval {
     pub edited: bool,
     /// Why it waits once more although it was approved: today's rules are stricter.
     pub again: Option<String>,
+    /// Its arguments cannot be opened any more: it can only be denied. An older hub does not say.
+    #[serde(default)]
+    pub unreadable: bool,
 }
 
 /// The queue, longest waiting first.

@@ -86,8 +86,8 @@ fn absent_empty_unreadable_and_too_new_are_not_the_same() {
         |it| matches!(it, Err(StoreFault::Untrusted { .. })),
     );
     check(
-        |home| sql(home, "PRAGMA user_version=6"),
-        |it| matches!(it, Err(StoreFault::TooNew { found: 6, known: 5, .. })),
+        |home| sql(home, "PRAGMA user_version=7"),
+        |it| matches!(it, Err(StoreFault::TooNew { found: 7, known: 6, .. })),
     );
     check(|home| sql(home, "PRAGMA application_id=1"), |it| matches!(it, Err(StoreFault::Foreign { .. })));
 }
