@@ -289,7 +289,7 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
     if let Some(tool) = seat.core.hidden_tool(&seat.view, &name) {
         // Unknown to whoever asks (rules.md 12), but not to the person who reads the log.
         let thing = Thing::Tool(tool);
-        let judgement = seat.core.gate.judge(&seat.identity.name, &thing, &Bytes::from_static(b"{}"));
+        let judgement = seat.core.gate.judge(seat.identity.who.known_name(), &thing, &Bytes::from_static(b"{}"));
         let mut record = thing.record(seat, received);
         record.judged(Some(thing.verdict(&seat.core.ledger, &judgement)));
         seat.core.ledger.refused(&record, Code::Denied);
