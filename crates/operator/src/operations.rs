@@ -187,6 +187,8 @@ operations! {
     AuditAccept: "audit.accept", Person, 600 s, AuditAccept => Document<AuditAccepted>;
     /// The rows, oldest first.
     AuditExport: "audit.export", Read, 60 s, AuditExport => Lines<AuditRow>;
+    /// The same with the values that are kept, opened.
+    AuditExportValues: "audit.export_values", Person, 60 s, AuditTake => Lines<AuditRow>;
 }
 
 #[cfg(test)]
@@ -249,6 +251,7 @@ mod tests {
                 "resume",
                 "catalog.approve",
                 "audit.values",
+                "audit.export_values",
                 "audit.accept"
             ]
         );
