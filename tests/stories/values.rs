@@ -46,7 +46,7 @@ fn values_are_kept_on_request_and_opened_by_a_person_only() {
         let (_, taken, err) = home.run(&["audit", "export", "--values"]);
         assert!(taken.contains("plain words") && !taken.contains(HUSH), "{taken}{err}");
         let looked = home.json(&["audit", "list", "--kind", "person"]);
-        assert_eq!(looked["rows"][0]["tool"], "audit.export_values", "{looked}");
+        assert_eq!(looked["rows"][0]["tool"], "audit.take", "{looked}");
         verify_apart(&home);
         let looked = home.json(&["audit", "list", "--kind", "person"]);
         assert_eq!(looked["rows"][1]["tool"], "audit.values", "{looked}");

@@ -107,7 +107,7 @@ fn follow(source: Arc<dyn AuditSource>, filter: AuditFilter, seen: u64) -> BoxSt
     pieces.flatten().boxed()
 }
 
-/// The answer of `audit.export` and `audit.export_values`.
+/// The answer of `audit.export` and `audit.take`.
 pub(crate) fn export(source: &Arc<dyn AuditSource>, filter: AuditFilter, with: With, stopping: Stopping) -> Response {
     let (send, rows) = mpsc::channel(AHEAD);
     let source = Arc::clone(source);

@@ -188,7 +188,7 @@ operations! {
     /// The rows, oldest first.
     AuditExport: "audit.export", Read, 60 s, AuditExport => Lines<AuditRow>;
     /// The same with the values that are kept, opened.
-    AuditExportValues: "audit.export_values", Person, 60 s, AuditTake => Lines<AuditRow>;
+    AuditTake: "audit.take", Person, 60 s, AuditTake => Lines<AuditRow>;
 }
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn names_are_verb_paths_and_found_again() {
-        assert_eq!(Name::ALL.len(), 41);
+        assert_eq!(Name::ALL.len(), 42);
         for &name in Name::ALL {
             assert_eq!(Name::parse(name.as_str()), Some(name));
             assert!(name.as_str().bytes().all(|b| b.is_ascii_lowercase() || b == b'.'), "{}", name.as_str());
@@ -251,8 +251,8 @@ mod tests {
                 "resume",
                 "catalog.approve",
                 "audit.values",
-                "audit.export_values",
-                "audit.accept"
+                "audit.accept",
+                "audit.take"
             ]
         );
     }

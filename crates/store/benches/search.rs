@@ -122,10 +122,10 @@ fn queries(dir: &Path) {
             println!("{what}, {limit}: {found} rows, {times}");
         }
     }
-    let times = times(|| {
+    let timed = times(|| {
         Reader::open(dir).unwrap().counts(&Filter::default()).unwrap();
     });
-    println!("counts: {times}; {:?}", Reader::open(dir).unwrap().counts(&Filter::default()).unwrap().outcomes);
+    println!("counts: {timed}; {:?}", Reader::open(dir).unwrap().counts(&Filter::default()).unwrap().outcomes);
     // What `approval show` and `approval list` tell of one tool, and of a queue of 64.
     let pair = |number: usize| Pair {
         client: ["claude-code", "cursor", "zed"][number % 3].to_owned(),
@@ -135,11 +135,11 @@ fn queries(dir: &Path) {
     for many in [1, 64] {
         let pairs: Vec<Pair> = (0..many).map(pair).collect();
         let mut asked = 0;
-        let times = times(|| {
+        let timed = times(|| {
             let counts = Reader::open(dir).unwrap().asked(&pairs).unwrap();
             asked = counts.iter().map(|it| it.times).sum();
         });
-        println!("history of {many}: asked {asked} times, {times}");
+        println!("history of {many}: asked {asked} times, {timed}");
     }
     let start = Instant::now();
     let rows = Reader::open(dir).unwrap().stream(&Filter::default()).unwrap().map(Result::unwrap).count();

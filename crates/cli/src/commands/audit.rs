@@ -57,7 +57,7 @@ fn export(filter: Filter, (format, values): (ExportForm, bool), hub: &Client, ou
         return Err(Fault::Usage("values are given as JSON lines only".into()));
     }
     let rows = match values {
-        true => pin::attempt(|pin| hub.lines::<op::AuditExportValues>(&AuditTake { filter: filter.clone(), pin }))?,
+        true => pin::attempt(|pin| hub.lines::<op::AuditTake>(&AuditTake { filter: filter.clone(), pin }))?,
         false => hub.lines::<op::AuditExport>(&AuditExport { filter })?,
     };
     let json = out.form() == Form::Json || format == ExportForm::Jsonl;

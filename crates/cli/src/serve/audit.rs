@@ -171,7 +171,7 @@ fn note(deed: &Deed) -> Note {
         (None, Name::TokenRemove) => (Kind::Token, Outcome::Ok, about, "removed".to_owned()),
         (None, Name::ApprovalPin) => (Kind::Setting, Outcome::Ok, "pin".to_owned(), about),
         (None, Name::AuditValues) => (Kind::Person, Outcome::Ok, operation.to_owned(), format!("of call {about}")),
-        (None, Name::AuditExportValues) => {
+        (None, Name::AuditTake) => {
             (Kind::Person, Outcome::Ok, operation.to_owned(), format!("of all calls under the filter {about}"))
         }
         (None, _) => (Kind::Setting, Outcome::Ok, operation.to_owned(), "done".to_owned()),

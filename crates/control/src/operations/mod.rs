@@ -173,8 +173,8 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
             let filter = input::<op::AuditExport>(&body)?.filter;
             Ok(audit::export(&parts.audit, filter, With::Nothing, shared.stopping))
         }
-        Name::AuditExportValues => {
-            let filter = input::<op::AuditExportValues>(&body)?.filter;
+        Name::AuditTake => {
+            let filter = input::<op::AuditTake>(&body)?.filter;
             let about = serde_json::to_string(&filter).ok();
             shared.attempts.done(&Deed::done(name, peer, about));
             Ok(audit::export(&parts.audit, filter, With::Values, shared.stopping))
