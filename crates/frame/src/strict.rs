@@ -48,6 +48,10 @@ const WORDS: [&str; 13] = [
 /// none for others. Such readers fold the long s and the Kelvin sign too.
 pub(crate) fn is_disguised(quoted: &[u8]) -> bool {
     let Some(inner) = quoted.get(1..quoted.len().saturating_sub(1)) else { return false };
+    // What nearly every request has.
+    if let b"name" | b"arguments" | b"_meta" | b"uri" = inner {
+        return false;
+    }
     if inner.is_ascii() && memchr::memchr(b'\\', inner).is_none() {
         return WORDS.iter().any(|word| inner.eq_ignore_ascii_case(word.as_bytes()) && inner != word.as_bytes());
     }

@@ -25,7 +25,7 @@ use store::Kept;
 use taken::{ACCEPTED, POLICY, strictest};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
-use upstream::{Parts, State, Stopping, task};
+use upstream::{Parts, State, Stopping, linger, task};
 
 /// How long a person's start or restart waits for its outcome.
 const ACTION: Duration = Duration::from_secs(60);
@@ -78,6 +78,7 @@ pub struct Relay {
 impl Relay {
     /// Builds the servers of the config; eager ones and those never listed begin to start. Inside a `LocalSet`.
     pub fn start(boot: Boot) -> Rc<Relay> {
+        linger::begin();
         let relay = Rc::new(Relay {
             core: Core::new(boot.audit, boot.events),
             parts: boot.parts,

@@ -27,7 +27,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 use store::{Kind, Method, Note};
 use tokio::time::{Instant, timeout_at};
-use upstream::{Call, Failure, Server, State, Waiter, task};
+use upstream::{Call, Failure, Server, State, Waiter, linger, task};
 
 /// How long the lists of a server that has started may take to be read and judged.
 const LISTS: Duration = Duration::from_secs(10);
@@ -69,6 +69,8 @@ pub struct Run {
     case: Option<Rc<Case>>,
     /// Its result goes here since its client stopped waiting.
     lost: RefCell<Option<Rc<Lost>>>,
+    /// Keeps the relay awake around it.
+    open: RefCell<Option<linger::Open>>,
 }
 
 /// Its client's place.
@@ -124,6 +126,7 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, pe
         record: RefCell::new(record),
         case,
         lost: RefCell::default(),
+        open: RefCell::default(),
     });
     match &run.case {
         // Its askers hang on the case, whoever of them leaves.
@@ -148,6 +151,7 @@ impl Run {
             // Written before the intent, in the same queue: an intent never lacks its record.
             self.core.ledger.save_call(case.row().clone());
         }
+        linger::rest();
         let me = Rc::clone(self);
         self.core.ledger.intent(&mut self.record.borrow_mut(), move |durable| me.declared(durable));
     }
@@ -221,6 +225,7 @@ impl Run {
             return self.finish(Err(Failure::Unavailable(problem.to_owned())));
         };
         let wants_progress = self.wants_progress || self.case.is_some();
+        *self.open.borrow_mut() = Some(linger::Open::begin());
         let call = server.send(
             permit,
             Rc::clone(&self.origin),
@@ -479,6 +484,7 @@ impl Run {
             seat.leave(self.ticket);
         }
         self.core.ledger.end(&mut self.record.borrow_mut(), ending, size);
+        self.open.borrow_mut().take();
     }
 }
 

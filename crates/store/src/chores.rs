@@ -3,6 +3,7 @@
 
 use crate::anchor::Anchor;
 use crate::engine::{Engine, Parts, Sync};
+use crate::open::BUSY;
 use crate::writer::Writer;
 use crate::{blocks, cut, kept, words};
 use rusqlite::Connection;
@@ -94,6 +95,27 @@ impl Engine {
             tracing::warn!(%error, "a chore of the store failed");
             self.roll_back(before);
             self.chores.is_stalled = true;
+        }
+    }
+
+    /// Moves the write-ahead log into the database, if nobody reads there just now. The file keeps its size: what is
+    /// written over is on the disk sooner than what makes a file longer.
+    pub(crate) fn empty_log(&mut self) {
+        self.transactions = 0;
+        let before = self.parts.writer.tip;
+        let conn = &self.parts.conn;
+        let emptied = conn
+            .busy_timeout(Duration::ZERO)
+            .and_then(|()| conn.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, bool>(0)));
+        let emptied = emptied.and_then(|is_busy| conn.busy_timeout(BUSY).map(|()| !is_busy));
+        // The next write begins the log anew; until then a start would read the old one.
+        let begun = emptied.and_then(|is_empty| match is_empty {
+            true => self.within(Sync::Normal, |conn| kept::set_meta(conn, "rested", &before.seq.to_string())),
+            false => Ok(()),
+        });
+        if let Err(error) = begun {
+            tracing::warn!(%error, "the write-ahead log could not be emptied");
+            self.roll_back(before);
         }
     }
 

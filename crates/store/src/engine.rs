@@ -8,7 +8,6 @@ use crate::committer::{AuditState, Cause, Job, Listener, Message, Settled, Share
 use crate::flight::Slots;
 use crate::ledger::BATCH_ROWS;
 use crate::line::Line;
-use crate::open::BUSY;
 use crate::places::Place;
 use crate::results::Results;
 use crate::seal::Seal;
@@ -95,7 +94,7 @@ pub(crate) struct Engine {
     pub results: Results,
     sync: Sync,
     /// Transactions since the write-ahead log was emptied.
-    transactions: u32,
+    pub transactions: u32,
     backlog: VecDeque<Work>,
     lost_rows: u64,
     lost_jobs: u64,
@@ -166,18 +165,6 @@ impl Engine {
                 came
             }
             None => self.parts.queue.recv().map_err(RecvTimeoutError::from),
-        }
-    }
-
-    /// Moves the write-ahead log into the database, if nobody reads there just now.
-    fn empty_log(&mut self) {
-        self.transactions = 0;
-        let conn = &self.parts.conn;
-        let emptied = conn
-            .busy_timeout(Duration::ZERO)
-            .and_then(|()| conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0)));
-        if let Err(error) = emptied.and_then(|busy| conn.busy_timeout(BUSY).map(|()| busy)) {
-            tracing::warn!(%error, "the write-ahead log could not be emptied");
         }
     }
 

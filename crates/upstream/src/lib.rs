@@ -35,4 +35,4 @@ pub use server::{Call, Server, State, Watcher};
 pub use spec::{PortOwner, Process, Spec, Transport};
 pub use stopping::Stopping;
 pub use waiter::{Failure, Waiter};
-pub use wire::task;
+pub use wire::{linger, task};

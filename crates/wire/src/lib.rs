@@ -2,6 +2,7 @@
 
 pub mod era;
 pub mod http;
+pub mod linger;
 pub mod link;
 pub mod peer;
 pub mod pipe;

@@ -53,7 +53,7 @@ pub fn prepare(places: &Places) -> io::Result<()> {
 pub fn publish(places: &Places) -> io::Result<()> {
     let schema = json_schema();
     if std::fs::read(places.schema()).ok().as_deref() != Some(schema.as_bytes()) {
-        replace(&places.schema(), &schema)?;
+        replace(&places.schema(), schema)?;
     }
     Ok(())
 }
