@@ -5,9 +5,11 @@ Usage: changing.py DEFINITIONS LINES
 
 DEFINITIONS: {"instructions"?, "tools": [...], "prompts"?: [...], "results"?: {TOOL: RESULT}, "answers"?: {METHOD:
 {"result" or "error"}}, "says"?: {TOOL: {"stderr"?, "stdout"?}}}, read anew for each request.
-Each call appends its tool and arguments to LINES. The tool `announce` says that the tools have changed and answers then.
+Each call appends its tool and arguments to LINES, and what else came with it; `n` of -1 ends the process then. The tool
+`announce` says that the tools have changed and answers then.
 """
 import json
+import os
 import sys
 
 FILE, LINES = sys.argv[1:3]
@@ -25,7 +27,12 @@ def send(message):
 
 def call(params):
     with open(LINES, "a", encoding="utf-8") as file:
-        file.write(params["name"] + " " + json.dumps(params["arguments"], sort_keys=True) + "\n")
+        rest = {key: value for key, value in params.items() if key not in ("name", "arguments", "_meta")}
+        rest.update((key, value) for key, value in params.get("_meta", {}).items() if key != "progressToken")
+        more = " beside it " + json.dumps(rest) if rest else ""
+        file.write(params["name"] + " " + json.dumps(params["arguments"], sort_keys=True) + more + "\n")
+    if params["arguments"].get("n") == -1:
+        os._exit(1)
     for stream, said in definitions().get("says", {}).get(params["name"], {}).items():
         out = getattr(sys, stream)
         out.write(said + "\n")

@@ -2,7 +2,9 @@
 
 use crate::fake::fake;
 use serde_json::{Value, json};
-use stories::{Home, HttpReply, Hub, http};
+use std::io::Write;
+use std::net::TcpStream;
+use stories::{Home, HttpReply, Hub, eventually, http, sample};
 
 struct Door {
     url: String,
@@ -155,4 +157,52 @@ fn the_view_of_one_server_has_its_own_names() {
     let names = http(&url, "POST", &head, &list.to_string()).message();
     let names = names["result"]["tools"].as_array().unwrap();
     assert!(names.iter().any(|tool| tool["name"] == "echo"), "{names:?}");
+}
+
+#[test]
+fn a_client_that_leaves_while_its_call_waits_waits_no_more_and_its_next_identical_call_runs_it_once() {
+    for version in ["2025-06-18", "2025-11-25"] {
+        let home = Home::new();
+        let lines = home.path("lines.txt");
+        let approval = json!({ "holdSeconds": 60, "holdSecondsWithProgress": 60 });
+        home.configure(&json!({
+            "mcpServers": { "s": sample(&["--file", &lines.display().to_string()]) },
+            "policy": { "approval": approval },
+        }));
+        let hub = home.serve();
+        let mut client = home.stdio(&[]);
+        client.initialize("2025-11-25");
+        client.await_tool("s__append_line");
+        let door = Door { url: hub.url(), token: home.token(), _hub: hub, _home: home };
+        let home = &door._home;
+        let mut hello = initialize();
+        hello["params"]["protocolVersion"] = json!(version);
+        let session = door.post(&[], &hello).header("mcp-session-id").unwrap().to_owned();
+        let session = format!("Mcp-Session-Id: {session}");
+        let params = json!({ "name": "s__append_line", "arguments": { "text": "one" } });
+        let body = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params });
+        let text = body.to_string();
+        let address = door.url.trim_start_matches("http://").split('/').next().unwrap().to_owned();
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = [door.head(), vec![session.clone(), format!("Host: {address}")]].concat().join("\r\n");
+        write!(stream, "POST /mcp HTTP/1.1\r\n{head}\r\nContent-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+        let waiters = |wanted: u64| {
+            eventually("its place in the queue", || {
+                let all = home.json(&["approval", "list"]);
+                let card = all["approvals"].get(0)?.clone();
+                (card["waiters"] == json!(wanted)).then_some(card)
+            })
+        };
+        waiters(1);
+        drop(stream);
+        let card = waiters(0);
+        let id = card["id"].as_str().unwrap();
+        let decided = home.json(&["approval", "approve", id, "--remember", "once"]);
+        assert_eq!(decided["follows"], json!("next_call"), "{version}");
+        let ran = || std::fs::read_to_string(&lines).unwrap_or_default();
+        assert_eq!(ran(), "");
+        let answer = door.post(&[&session], &body).message();
+        assert_eq!(ran(), "one\n", "{version}: {answer}");
+        assert!(home.json(&["approval", "list"])["approvals"].as_array().unwrap().is_empty());
+    }
 }

@@ -23,11 +23,17 @@ mod framing;
 #[cfg(unix)]
 mod gate;
 #[cfg(unix)]
+mod held;
+#[cfg(unix)]
 mod http_door;
 #[cfg(unix)]
 mod http_up;
 #[cfg(unix)]
+mod identity;
+#[cfg(unix)]
 mod isolation;
+#[cfg(unix)]
+mod keys;
 mod layers;
 #[cfg(target_os = "linux")]
 mod lend;

@@ -199,6 +199,10 @@ pub trait Reply {
     fn progress(&mut self, progress: &Progress);
     /// A log message (`notifications/message` params) that belongs to this exchange.
     fn log(&mut self, level: Level, params: &Bytes);
+    /// Whether somebody is still there to be told. False for good.
+    fn is_there(&self) -> bool {
+        true
+    }
     /// The end; nothing follows.
     fn done(self: Box<Self>, answer: Answer);
     /// The same where somebody has to know whether the answer left whole. By itself: as soon as it was taken.

@@ -5,6 +5,7 @@ use crate::core::Core;
 use crate::gate::case::Case;
 use crate::gate::receipt::Arrivals;
 use crate::road::Run;
+use crate::who::Who;
 use bytes::Bytes;
 use frame::{Ask, Level, Reply};
 use rustc_hash::FxHashMap;
@@ -24,19 +25,24 @@ pub enum View {
     Profile(Rc<str>),
 }
 
-/// Who a client is: never what it says in `clientInfo` alone.
+/// Who a client is and how it reaches the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Name of the token, or `--host NAME`, or else the client's own word.
-    pub name: Rc<str>,
-    /// True where the name is only the client's own word.
-    pub unverified: bool,
+    /// Who it is.
+    pub who: Who,
     /// `stdio`, `socket`, `http` or `operator`; `task` where the client is not there.
     pub transport: &'static str,
     /// What *this session* means for it: one adapter, over reconnects and restarts of the hub, or one token.
     pub session: Rc<str>,
     /// The process that speaks for it, where the door can tell.
     pub process: Option<u32>,
+}
+
+impl Identity {
+    /// What keys, approvals, grants and results of it hang on.
+    pub fn id(&self) -> &Rc<str> {
+        self.who.id()
+    }
 }
 
 /// Something that a client may want to be told although it has not asked just now.
@@ -102,7 +108,7 @@ impl AgentHandle {
         if !self.core.has_view(&view) {
             return Err(UnknownView);
         }
-        let subject = self.core.ledger.subject(&identity.name);
+        let subject = self.core.ledger.subject(identity.id());
         let seat = Rc::new(SeatCore {
             core: Rc::clone(&self.core),
             subject,
@@ -133,7 +139,7 @@ enum Running {
 pub struct SeatCore {
     pub(crate) core: Rc<Core>,
     pub(crate) identity: Identity,
-    /// The identity's name in the audit.
+    /// The client in the audit.
     pub(crate) subject: Subject,
     pub(crate) view: View,
     pub(crate) notices: Rc<dyn Notices>,
@@ -163,8 +169,7 @@ impl SeatCore {
         Rc::new(SeatCore {
             core: Rc::clone(core),
             identity: Identity {
-                name: row.client.as_str().into(),
-                unverified: false,
+                who: Who::of_id(&row.client),
                 transport: ABSENT,
                 session: row.session.as_str().into(),
                 process: None,

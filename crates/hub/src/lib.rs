@@ -23,3 +23,4 @@ mod secrets;
 mod thing;
 pub mod tokens;
 mod views;
+pub mod who;

@@ -65,6 +65,8 @@ pub enum Outcome {
     Yours(Decided),
     /// Another one came before it and holds.
     Anothers(Decided),
+    /// The same of a call that waits for nothing any more.
+    Past(Decided),
 }
 
 /// A call that waits, or is approved and waits for its client.

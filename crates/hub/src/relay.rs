@@ -14,6 +14,7 @@ use crate::person::Pause;
 use crate::prepared::Prepared;
 use crate::record::Audit;
 use crate::views;
+use crate::who::Who;
 use bytes::Bytes;
 use frame::{Answer, Ask, Level, Origin, Progress, Reply, Version, object};
 use policy::CallState;
@@ -256,8 +257,8 @@ impl Relay {
     }
 
     fn call(&self, tool: &str, arguments: &str, tell: oneshot::Sender<Result<CallView, Refusal>>) {
-        let (name, session) = ("operator".into(), "operator".into());
-        let identity = Identity { name, unverified: false, transport: "operator", session, process: None };
+        let who = Who::operator();
+        let identity = Identity { who, transport: "operator", session: "operator".into(), process: None };
         let Ok(seat) = self.core.agents().join(identity, View::All, Rc::new(Deaf)) else { return };
         let params = format!("{{\"name\":{},\"arguments\":{arguments}}}", object::quote(tool));
         if frame::Frame::parse(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{params}}}").into()).is_err()

@@ -282,7 +282,7 @@ impl Run {
     fn keep_values(&self, answer: Option<&Answer>) {
         let (Some(tool), true) = (&self.tool, self.core.ledger.keeps_values()) else { return };
         let about = Note {
-            client: self.seat.upgrade().map(|seat| seat.identity.name.to_string()).unwrap_or_default(),
+            client: self.seat.upgrade().map(|seat| seat.identity.id().to_string()).unwrap_or_default(),
             server: self.backend.key().to_string(),
             item: tool.read.exposed.clone(),
             definition: tool.read.tool.definition_hash.to_string(),
@@ -407,7 +407,7 @@ impl Run {
             }
             Inspected::TooLong { era, body } => {
                 let call = self.record.borrow().id();
-                let client = self.seat.upgrade().map(|seat| Rc::clone(&seat.identity.name)).unwrap_or_default();
+                let client = self.seat.upgrade().map(|seat| Rc::clone(seat.identity.id())).unwrap_or_default();
                 let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
                 let first = self.core.gate.pages.keep(call, &client, &body, most);
                 self.end(Ok(Answer::Result { era, body: first.into() }));
@@ -426,6 +426,10 @@ impl Run {
             Ok(answer) => judge(answer, &self.method),
             Err(failure) => (Ending::Code(code_of(failure)), 0),
         };
+        let is_unanswered = match &end {
+            Err(Failure::Crashed(_) | Failure::Timeout(_) | Failure::Stopped(_)) => self.case.is_none(),
+            _ => false,
+        };
         let answer = end.unwrap_or_else(|failure| {
             // What a server said last may stand in it.
             let sentence = self.sentence(&failure);
@@ -436,6 +440,13 @@ impl Run {
             }
             self.told(&refusal)
         });
+        if is_unanswered && let (Some((tool, asked)), Some(seat)) = (self.must_arrive(), self.seat.upgrade()) {
+            settle::unanswered(&seat, tool, self.record.borrow().number(), &asked);
+            // The hub's own word is no news of the server: what else was lost stays.
+            if let Some(reply) = self.reply.borrow_mut().take() {
+                reply.done(answer.clone());
+            }
+        }
         self.over(answer, ending, size);
     }
 

@@ -214,6 +214,25 @@ impl Thing {
         }
     }
 
+    /// The same with nothing in them but what was decided about, and of `_meta` what belongs to the protocol and to
+    /// tracing.
+    pub(crate) fn bare_params(&self, asked: &frame::Params, arguments: &Bytes) -> Bytes {
+        let (mut out, rest) = match self {
+            Thing::Tool(tool) => {
+                let name = object::quote(&tool.read.tool.name);
+                (format!("{{\"name\":{name},\"arguments\":").into_bytes(), &b"}"[..])
+            }
+            Thing::Other(_) => (Vec::new(), &b""[..]),
+        };
+        out.extend_from_slice(arguments);
+        out.extend_from_slice(rest);
+        let bare = Bytes::from(out);
+        match asked.get("_meta").and_then(|meta| known_meta(&meta)) {
+            Some(meta) => object::Edit::new().set("_meta", meta).apply(&bare).join(),
+            None => bare,
+        }
+    }
+
     /// Its name in the audit.
     pub(crate) fn subject(&self, audit: &Audit) -> Subject {
         match self {
@@ -264,6 +283,28 @@ impl Thing {
             Thing::Other(_) => error(-32602, &wait.message, &wait.object()),
         }
     }
+}
+
+/// Of `_meta` what belongs to the protocol and to tracing; None where nothing does.
+fn known_meta(meta: &Bytes) -> Option<Bytes> {
+    let is_known = |key: &str| {
+        key.starts_with("io.modelcontextprotocol/")
+            || matches!(key, "progressToken" | "traceparent" | "tracestate" | "baggage")
+    };
+    let mut out = Vec::new();
+    for member in object::members(meta) {
+        let key = &meta[member.key];
+        if object::text(key).is_some_and(|key| is_known(&key)) {
+            out.push(if out.is_empty() { b'{' } else { b',' });
+            out.extend_from_slice(key);
+            out.push(b':');
+            out.extend_from_slice(&meta[member.value]);
+        }
+    }
+    (!out.is_empty()).then(|| {
+        out.push(b'}');
+        out.into()
+    })
 }
 
 /// The keyed digest of raw arguments of a tool; None where they cannot be read, which the check will say.

@@ -148,8 +148,8 @@ pub(crate) fn tool(entry: &ToolEntry) -> ToolView {
 /// An attached client.
 pub(crate) fn client(seat: &SeatCore) -> ClientView {
     ClientView {
-        name: seat.identity.name.to_string(),
-        unverified: seat.identity.unverified,
+        name: seat.identity.who.name().to_string(),
+        unverified: !seat.identity.who.is_verified(),
         transport: seat.identity.transport.into(),
         version: None,
         since_ms: millis(seat.since),

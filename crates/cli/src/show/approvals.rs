@@ -42,7 +42,7 @@ pub fn list(list: &ApprovalList, screen: &Screen) -> String {
             approval.id.as_str().into(),
             when::lasting(approval.asked_ms, screen.now_ms).into(),
             standing(approval, screen.now_ms).into(),
-            Cell::new(Ink::Plain, &client(approval)),
+            Cell::new(Ink::Plain, &approval.client),
             Cell::new(Ink::Bold, &name(approval)),
             Cell::new(ink(approval.effect), approval.effect.as_str()),
             Cell::new(Ink::Faint, &approval.preview),
@@ -76,7 +76,7 @@ pub fn past(list: &ApprovalList, screen: &Screen) -> String {
         table.row([
             approval.id.as_str().into(),
             Cell::new(Ink::Faint, &when::clock(approval.expires_ms, screen)),
-            Cell::new(Ink::Plain, &client(approval)),
+            Cell::new(Ink::Plain, &approval.client),
             Cell::new(Ink::Bold, &approval.name),
             Cell::new(ink(approval.effect), approval.effect.as_str()),
             Cell::new(ink_of_state, &word),
@@ -101,11 +101,6 @@ pub fn standing(approval: &Approval, now_ms: u64) -> String {
 /// Time until it expires.
 pub fn left(approval: &Approval, now_ms: u64) -> String {
     if approval.expires_ms <= now_ms { "expired".into() } else { when::lasting(now_ms, approval.expires_ms) }
-}
-
-/// Who asks; the mark says that the name is only its own word.
-pub fn client(approval: &Approval) -> String {
-    if approval.unverified { format!("{} (unverified)", approval.client) } else { approval.client.clone() }
 }
 
 /// Ink and word of a state.
@@ -199,7 +194,7 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
     }
     out.push('\n');
     let mut fields = Fields { screen, out: &mut out };
-    fields.put("client", &client(it));
+    fields.put("client", &it.client);
     fields.put("server", &it.server);
     fields.put(it.kind.as_str(), &it.tool);
     fields.put("effect", &format!("{} · {}", it.effect.as_str(), tier(it.tier)));

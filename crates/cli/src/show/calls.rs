@@ -11,7 +11,7 @@ fn ink(standing: CallStanding) -> Ink {
         CallStanding::Unknown => Ink::Bad,
         CallStanding::Waiting | CallStanding::Approved | CallStanding::Running => Ink::Warm,
         CallStanding::Settled => Ink::Good,
-        CallStanding::Reserved | CallStanding::Denied | CallStanding::Expired => Ink::Faint,
+        CallStanding::Reserved | CallStanding::Denied | CallStanding::Expired | CallStanding::Freed => Ink::Faint,
     }
 }
 

@@ -20,7 +20,7 @@ pub fn approval(id: &str, name: &str) -> Approval {
         id: id.into(),
         call: id.into(),
         state: ApprovalState::Waiting,
-        client: "cursor".into(),
+        client: "cursor (unverified)".into(),
         unverified: true,
         server: server.into(),
         kind: ApprovalKind::Tool,

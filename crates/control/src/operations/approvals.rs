@@ -92,29 +92,40 @@ fn unknown(id: &str) -> Failure {
 }
 
 /// Approves one.
-pub async fn approve(hub: &OperatorHandle, asked: Approve, peer: &Peer) -> Outcome<Decided> {
+pub async fn approve(parts: &ControlParts, asked: Approve, peer: &Peer) -> Outcome<Decided> {
     let decision = person::Decision::Approve { arguments: asked.args, scope: asked.remember.map(views::scope_in) };
-    decide(hub, asked.id, &asked.digest, decision, peer).await
+    decide(parts, asked.id, &asked.digest, decision, peer).await
 }
 
 /// Denies one.
-pub async fn deny(hub: &OperatorHandle, asked: Deny, peer: &Peer) -> Outcome<Decided> {
+pub async fn deny(parts: &ControlParts, asked: Deny, peer: &Peer) -> Outcome<Decided> {
     let reason = asked.reason.filter(|reason| !reason.trim().is_empty());
-    decide(hub, asked.id, &asked.digest, person::Decision::Deny { reason }, peer).await
+    decide(parts, asked.id, &asked.digest, person::Decision::Deny { reason }, peer).await
 }
 
 async fn decide(
-    hub: &OperatorHandle,
+    parts: &ControlParts,
     id: String,
     digest: &str,
     decision: person::Decision,
     peer: &Peer,
 ) -> Outcome<Decided> {
-    let digest = digest.parse().map_err(|_| Failure::new("bad_input", "`digest` is no digest that was shown"))?;
-    let said = Said { id, digest: Some(digest), decision, by: peer.name() };
-    let (winner, decided) = match hub.decide(said).await? {
-        Verdict::Yours(decided) => (Winner::You, decided),
-        Verdict::Anothers(decided) => (Winner::Another, decided),
+    let Ok(digest) = digest.parse() else {
+        let bad = Failure::new("bad_input", "`digest` is no digest that was shown");
+        return late(parts, &id).await.ok_or(bad);
+    };
+    let said = Said { id: id.clone(), digest: Some(digest), decision, by: peer.name() };
+    let (winner, decided) = match parts.hub.decide(said).await {
+        Ok(Verdict::Past(decided)) => {
+            let decision = views::decision(decided);
+            return Ok(Decided { winner: Winner::Another, decision, follows: Follows::Nothing });
+        }
+        Ok(Verdict::Yours(decided)) => (Winner::You, decided),
+        Ok(Verdict::Anothers(decided)) => (Winner::Another, decided),
+        Err(refusal) => {
+            let late = if refusal.code == code::UNKNOWN_APPROVAL { late(parts, &id).await } else { None };
+            return late.ok_or_else(|| refusal.into());
+        }
     };
     let follows = match (decided.state, decided.runs) {
         (person::CallState::Approved, true) => Follows::Runs,
@@ -124,9 +135,17 @@ async fn decide(
     Ok(Decided { winner, decision: views::decision(decided), follows })
 }
 
+/// What was decided about a call that waits no more, as the log tells of it.
+async fn late(parts: &ControlParts, id: &str) -> Option<Decided> {
+    let call = id.to_owned();
+    let trail = audit::read(&parts.audit, move |source| source.trail(&call)).await.ok()?;
+    let decision = past::of(&trail)?.decision?;
+    Some(Decided { winner: Winner::Another, decision, follows: Follows::Nothing })
+}
+
 /// Calls of which a record is kept, unknown ones first, then the latest.
 pub async fn calls(hub: &OperatorHandle, filter: CallFilter) -> Outcome<CallList> {
-    let mut all: Vec<Call> = hub.calls().await?.iter().filter_map(views::call).collect();
+    let mut all: Vec<Call> = hub.calls().await?.iter().map(views::call).collect();
     let unknown = all.iter().filter(|call| call.standing == operator::words::CallStanding::Unknown).count() as u64;
     all.retain(|call| {
         filter.server.as_deref().is_none_or(|server| server == call.server)
@@ -147,8 +166,7 @@ pub async fn settle(hub: &OperatorHandle, asked: CallSettle, peer: &Peer) -> Out
         Finding::NotRan => person::Finding::NotRan,
     };
     let record = hub.settle(&asked.call, finding, &peer.name()).await?;
-    let call = views::call(&record).ok_or_else(|| Failure::new("internal", "the call has no standing any more"))?;
-    Ok(CallSettled { call, finding: asked.finding })
+    Ok(CallSettled { call: views::call(&record), finding: asked.finding })
 }
 
 /// Ends the hold of all risky calls, or lets the calls of one server ask again.

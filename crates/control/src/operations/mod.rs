@@ -119,10 +119,10 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         }
         Name::ApprovalApprove => {
             let asked = input::<op::ApprovalApprove>(&body)?;
-            document::<op::ApprovalApprove>(approvals::approve(hub, asked, peer).await?)
+            document::<op::ApprovalApprove>(approvals::approve(parts, asked, peer).await?)
         }
         Name::ApprovalDeny => {
-            document::<op::ApprovalDeny>(approvals::deny(hub, input::<op::ApprovalDeny>(&body)?, peer).await?)
+            document::<op::ApprovalDeny>(approvals::deny(parts, input::<op::ApprovalDeny>(&body)?, peer).await?)
         }
         Name::CallList => document::<op::CallList>(approvals::calls(hub, input::<op::CallList>(&body)?).await?),
         Name::CallSettle => {

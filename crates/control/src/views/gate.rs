@@ -103,8 +103,8 @@ pub fn decision(it: person::Decided) -> Decision {
     }
 }
 
-/// A call of which a record is kept; None for one that is no more.
-pub fn call(record: &CallRecord) -> Option<Call> {
+/// A call of which a record is kept, or was until now.
+pub fn call(record: &CallRecord) -> Call {
     let standing = match record.state {
         CallState::Unknown => CallStanding::Unknown,
         CallState::Reserved => CallStanding::Reserved,
@@ -114,12 +114,12 @@ pub fn call(record: &CallRecord) -> Option<Call> {
         CallState::Settled => CallStanding::Settled,
         CallState::Denied => CallStanding::Denied,
         CallState::Expired => CallStanding::Expired,
-        CallState::Freed => return None,
+        CallState::Freed => CallStanding::Freed,
     };
     let settled = (record.ended_ms > 0 && !record.decided_by.is_empty()).then(|| format!("by {}", record.decided_by));
     let unknown = (record.state == CallState::Unknown)
         .then(|| "it was sent, and nothing came back that says whether it ran".to_owned());
-    Some(Call {
+    Call {
         call: id(record),
         standing,
         client: record.client.clone(),
@@ -133,7 +133,7 @@ pub fn call(record: &CallRecord) -> Option<Call> {
         keyed: record.key.is_some(),
         has_result: record.has_result,
         note: unknown.or(settled),
-    })
+    }
 }
 
 /// How the rules see a call.

@@ -1,6 +1,7 @@
 //! A call that was put before a person and does not wait any more, as the log tells of it. Pure; knows no values, only
 //! names, types and sizes of arguments.
 
+use hub::who::Who;
 use operator::words::{
     Approval, ApprovalDetail, ApprovalKind, ApprovalState, AuditRow, AuditTrail, Decision, DecisionKind, Effect,
     PinState, Scope, Tier,
@@ -27,7 +28,7 @@ pub fn of(trail: &AuditTrail) -> Option<ApprovalDetail> {
         call: trail.call.clone(),
         state,
         client: about.client.clone(),
-        unverified: false,
+        unverified: !Who::of_id(&about.client).is_verified(),
         server: about.server.clone(),
         kind: match about.method.as_str() {
             "tools/call" => ApprovalKind::Tool,

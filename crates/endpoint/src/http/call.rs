@@ -185,6 +185,10 @@ impl Reply for Answerer {
         }
     }
 
+    fn is_there(&self) -> bool {
+        !self.call.delivery.is_closed()
+    }
+
     fn done(self: Box<Self>, answer: Answer) {
         self.end(answer, None);
     }

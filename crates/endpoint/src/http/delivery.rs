@@ -120,6 +120,15 @@ impl Delivery {
         }
     }
 
+    /// Whether whoever is to get it has gone.
+    pub fn is_closed(&self) -> bool {
+        match &*self.way.borrow() {
+            Way::Waiting(responder) => responder.is_closed(),
+            Way::Streaming(events) => events.is_closed(),
+            Way::Over => true,
+        }
+    }
+
     /// Sends a progress or log notice before the end; dropped where the client does not read or takes no stream.
     pub fn note(&self, text: &Rope) {
         self.stream();

@@ -24,8 +24,10 @@ use self::place::{Hub, Place};
 use self::post::Post;
 use self::session::{Holder, Sessions};
 use self::shared::Places;
+use ::contract::Hash;
 use ::http::Method;
 use ::hub::agent::{AgentHandle, Identity, Notices, UnknownView};
+use ::hub::who::Who;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::future::Future;
@@ -97,7 +99,7 @@ struct Door {
     sessions: Sessions,
     places: Places,
     /// Per token: since when its session runs, and its key.
-    sessions_of_tokens: RefCell<FxHashMap<Rc<str>, Since>>,
+    sessions_of_tokens: RefCell<FxHashMap<Hash, Since>>,
     open: Rc<Open>,
 }
 
@@ -157,17 +159,18 @@ impl HttpDoor {
 
 impl Door {
     fn join(&self, caller: &Caller, notices: Rc<dyn Notices>) -> Result<Box<dyn Place>, UnknownView> {
-        let session = self.sessions_of(&caller.name);
-        let name = caller.name.clone();
-        let identity = Identity { name, unverified: false, transport: "http", session, process: None };
+        let token = caller.holder.token;
+        let session = self.session_of(token);
+        let who = Who::token(&caller.name, &token);
+        let identity = Identity { who, transport: "http", session, process: None };
         self.hub.join(identity, caller.holder.view.clone(), notices)
     }
 
     /// The session of a token: twelve hours from its first use.
-    fn sessions_of(&self, token: &Rc<str>) -> Rc<str> {
+    fn session_of(&self, token: Hash) -> Rc<str> {
         let mut known = self.sessions_of_tokens.borrow_mut();
-        let fresh = || (Instant::now(), Rc::<str>::from(format!("token:{token}:{}", crate::fresh_key())));
-        let (since, session) = known.entry(Rc::clone(token)).or_insert_with(fresh);
+        let fresh = || (Instant::now(), Rc::<str>::from(format!("token:{}", crate::fresh_key())));
+        let (since, session) = known.entry(token).or_insert_with(fresh);
         if since.elapsed() > TOKEN_SESSION {
             (*since, *session) = fresh();
         }

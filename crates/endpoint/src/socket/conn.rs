@@ -10,6 +10,7 @@ use bytes::Bytes;
 use frame::object;
 use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Params, Receipt, Sink, Version};
 use hub::agent::{AgentHandle, Identity, Seat, Ticket, View};
+use hub::who::Who;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -121,7 +122,8 @@ impl Conn {
             return false;
         }
         let Ok(Hello { callgate: attach }) = serde_json::from_slice::<Hello<Attach>>(text) else { return false };
-        *self.host.borrow_mut() = attach.host.as_deref().map(Rc::from);
+        // An empty name is none.
+        *self.host.borrow_mut() = attach.host.as_deref().filter(|name| !name.is_empty()).map(Rc::from);
         if let Some(key) = attach.session.as_deref().filter(|key| (8..=128).contains(&key.len())) {
             *self.key.borrow_mut() = key.into();
         }
@@ -170,16 +172,16 @@ impl Conn {
         }
         let host = self.host.borrow().clone();
         let (transport, session, process) = (self.transport.get(), Rc::clone(&self.key.borrow()), self.peer);
-        let identity = match host {
-            Some(name) => Identity { name, unverified: false, transport, session, process },
+        let who = match host {
+            Some(name) => Who::host(&name),
             None => {
                 let [name] = object::pick(client_info, ["name"]);
                 let name = name.and_then(|range| object::text(&client_info[range]).map(|name| name.into_owned()));
                 let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".into());
-                let name = name.chars().take(120).collect::<String>().into();
-                Identity { name, unverified: true, transport, session, process }
+                Who::said(&name.chars().take(120).collect::<String>())
             }
         };
+        let identity = Identity { who, transport, session, process };
         let notices = self.me.upgrade()?;
         let seat = Rc::new(self.agents.join(identity, self.view.borrow().clone(), notices).ok()?);
         *self.seat.borrow_mut() = Some(Rc::clone(&seat));

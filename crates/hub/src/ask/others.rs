@@ -5,7 +5,7 @@ use super::To;
 use crate::agent::{SeatCore, View};
 use crate::backend::Backend;
 use crate::gate::pages::Pages;
-use crate::gate::{hold, meet, road as gate_road};
+use crate::gate::{meet, road as gate_road, still};
 use crate::record::{About, Record};
 use crate::road::{self, Plan};
 use crate::thing::Asked;
@@ -46,7 +46,7 @@ pub(super) fn prompt(seat: &Rc<SeatCore>, way: Way) {
 pub(super) fn resource(seat: &Rc<SeatCore>, way: Way) {
     let uri = way.ask.params.string("uri").unwrap_or_default();
     if Pages::is_own(&uri) {
-        return way.reply.done(match seat.core.gate.pages.read(&uri, &seat.identity.name) {
+        return way.reply.done(match seat.core.gate.pages.read(&uri, seat.identity.id()) {
             Some(page) => Answer::result(page),
             None => Answer::error(-32002, "there is no such resource, or its time is over"),
         });
@@ -136,9 +136,9 @@ fn forward(seat: &Rc<SeatCore>, way: Way, params: Bytes, asked: Asked<'_>) {
     let gate = &seat.core.gate;
     let (backend, effect) = (asked.backend, asked.effect());
     let mut params = params;
-    let has_open = gate.index.has_open(&seat.identity.name, backend.key(), asked.method(), asked.label());
-    if !has_open && !hold::stands_still(&seat.core, backend, effect) {
-        let judgement = gate.judge_bare(&seat.identity.name, &asked.profile());
+    let has_open = gate.index.has_open(seat.identity.id(), backend.key(), asked.method(), asked.label());
+    if !has_open && !still::stands(&seat.core, backend, effect) {
+        let judgement = gate.judge_bare(seat.identity.who.known_name(), &asked.profile());
         let request = gate_road::request_of(seat, backend, &ask.method, (asked.own, effect), params);
         params = match policy::decide(request, &judgement) {
             Verdict::Allow(permit) => {

@@ -2,6 +2,7 @@
 //! runs at most once. Which state may follow which is `policy::next`'s word, never decided here.
 
 use super::receipt::{self, Asked};
+use super::still::Still;
 use super::{index, task};
 use crate::agent::SeatCore;
 use crate::ask::{Pending, To};
@@ -42,13 +43,15 @@ pub(crate) struct Case {
     pub under_way: Cell<bool>,
     /// Whether a decision is being made durable; the second decision is told who was first.
     pub is_deciding: Cell<bool>,
-    /// Whether its client's name is only its own word.
-    pub unverified: Cell<bool>,
     /// Whether its row is in the database: before that nobody is told of it.
     pub is_written: Cell<bool>,
     /// What was said of it when it was last judged.
     pub judgement: RefCell<Option<Judgement>>,
-    /// What the definition was when the person was asked, where it has changed since.
+    /// What held its kind when a person approved it, and did not keep the person from it.
+    pub knew: RefCell<Vec<Still>>,
+    /// When it was first found to have ended.
+    pub ended: Cell<Option<Instant>>,
+    /// Why it waits once more, or although it was approved.
     pub badge: RefCell<Option<String>>,
     /// Rings at whatever changes what a hold has to do.
     pub news: Notify,
@@ -64,9 +67,10 @@ impl Case {
             run: RefCell::default(),
             under_way: Cell::new(false),
             is_deciding: Cell::new(false),
-            unverified: Cell::new(false),
             is_written: Cell::new(false),
             judgement: RefCell::default(),
+            knew: RefCell::default(),
+            ended: Cell::new(None),
             badge: RefCell::default(),
             news: Notify::new(),
             decided: Notify::new(),
@@ -129,7 +133,6 @@ impl Case {
     /// One more who waits. Its seat knows where to find it when it loses interest.
     pub(crate) fn attach(self: &Rc<Self>, asker: Asker) {
         if let Some(seat) = asker.seat.upgrade() {
-            self.unverified.set(seat.identity.unverified);
             seat.enter_case(asker.ticket, self);
             // So that its rows can name the arguments that the tool knows.
             asker.thing.subject(&seat.core.ledger);
@@ -138,11 +141,19 @@ impl Case {
         self.news.notify_one();
     }
     pub(crate) fn waiters(&self) -> usize {
+        self.let_go();
         self.askers.borrow().len()
+    }
+    /// Whoever has gone without a word waits no more (rules.md 19); what runs already goes on to its end for it.
+    fn let_go(&self) {
+        if matches!(self.state(), CallState::Waiting | CallState::Approved) && self.run().is_none() {
+            drop(self.take(|asker| !asker.reply.is_there()));
+        }
     }
     /// The first of those who wait, to ask with; it stays among them as the one whose request runs. A task asks for
     /// itself where nobody waits.
     pub(crate) fn first(self: &Rc<Self>, core: &Rc<Core>) -> Option<Pending> {
+        self.let_go();
         let askers = self.askers.borrow();
         let first = askers.iter().find_map(|asker| {
             Some(Pending {

@@ -3,8 +3,9 @@
 
 use super::case::Case;
 use super::moves::{self, Move};
-use super::{hold, meet, now_ms, rest, task as tasks};
+use super::{hold, meet, now_ms, rest, still, task as tasks};
 use crate::ask::{self, Pending};
+use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal as Refused};
 use crate::person::{Decided, Decision, Outcome as Verdict, Said};
@@ -14,7 +15,7 @@ use contract::outcome::{Code, Refusal};
 use contract::{Arguments, Effort, Hash, Unfit};
 use policy::{CallState, Event, Grant, Judgement, Scope};
 use std::rc::Rc;
-use store::{CallNumber, Kind, Outcome};
+use store::{CallNumber, CallRecord, Kind, Outcome};
 
 /// Decides a waiting call. The first decision holds; who comes later is told whose it was.
 ///
@@ -23,7 +24,7 @@ use store::{CallNumber, Kind, Outcome};
 pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refused> {
     let case = match find(core, &said.id) {
         Some(case) => case,
-        None => return core.gate.recent(&said.id).map(Verdict::Anothers).ok_or_else(|| unknown(&said.id)),
+        None => return core.gate.recent(&said.id).map(Verdict::Past).ok_or_else(|| unknown(&said.id)),
     };
     while case.is_deciding.get() {
         // A moment: until the other decision is durable.
@@ -40,17 +41,23 @@ pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refus
         return Err(Refused::new("digest_changed", message).then(format!("callgate approval show {}", said.id)));
     }
     match said.decision {
-        Decision::Approve { arguments, scope } => approve(core, &case, arguments, scope, &said.by).await?,
+        Decision::Approve { arguments, scope } => {
+            look_again(core, &case).await?;
+            approve(core, &case, arguments, scope, &said.by).await?;
+        }
         Decision::Deny { reason } => deny(core, &case, reason, &said.by).await?,
     }
-    let decided = decided(&case);
-    core.gate.remember(decided.clone());
-    core.happened(Happening::Decision(decided.clone()));
-    core.queue_changed();
+    let mut decided = decided(&case);
     if case.state() == CallState::Approved {
         if case.is_wanted() {
             claim(core, &case);
         }
+        decided.runs = is_on_its_way(&case);
+    }
+    core.gate.remember(decided.clone());
+    core.happened(Happening::Decision(decided.clone()));
+    core.queue_changed();
+    if decided.state == CallState::Approved {
         if case.row().scope.is_some_and(|scope| scope > Scope::Once) {
             judge_again(core);
         }
@@ -86,7 +93,16 @@ pub(crate) fn decided(case: &Case) -> Decided {
         scope: row.scope,
         reason: row.reason.clone(),
         edited: row.edited.is_some(),
-        runs: case.is_wanted(),
+        runs: is_on_its_way(case),
+    }
+}
+
+/// Whether it runs now: what holds it, or a definition that changed, may keep an approved call from that.
+fn is_on_its_way(case: &Case) -> bool {
+    match case.state() {
+        CallState::Intent | CallState::Settled => true,
+        CallState::Approved => case.under_way.get(),
+        _ => false,
     }
 }
 
@@ -133,6 +149,9 @@ async fn approve(
             at_ms: now_ms(),
         }
     });
+    // What held its kind was on the card.
+    let knew = core.backend(&case.row().server).map(|backend| still::all(core, &backend, case.row().effect));
+    let knew = knew.unwrap_or_default();
     moves::make(core, case, Move { event: Event::Approve, by, grant }, |row| {
         row.scope = Some(scope);
         if let Some((text, digest)) = edited {
@@ -140,10 +159,41 @@ async fn approve(
             row.sent = Some(digest);
         }
     })
-    .await
+    .await?;
+    *case.knew.borrow_mut() = knew;
+    *case.badge.borrow_mut() = None;
+    Ok(())
 }
 
-/// Edited arguments, checked against the tool's schema as it is now.
+/// What a tool promises now and did not when a call of it was asked about.
+pub(crate) fn changed(tool: &ToolEntry, row: &CallRecord) -> Option<String> {
+    let what = if tool.backend.rules().launch_hash.as_ref() != row.launch {
+        "its server is launched in another way"
+    } else if row.definition != Some(tool.read.stands_for) {
+        "the tool's definition is another one"
+    } else {
+        return None;
+    };
+    Some(format!("since this was asked about, {what}"))
+}
+
+/// An approval is bound to the definition that its card shows: where that has changed, the card says so first.
+async fn look_again(core: &Rc<Core>, case: &Rc<Case>) -> Result<(), Refused> {
+    let Some(Thing::Tool(tool)) = tasks::tool(core, &case.row()) else { return Ok(()) };
+    let Some(changed) = changed(&tool, &case.row()) else { return Ok(()) };
+    moves::note(core, case, |row| {
+        row.definition = Some(tool.read.stands_for);
+        row.launch = tool.backend.rules().launch_hash.to_string();
+        row.effect = tool.read.effect;
+    })
+    .await?;
+    *case.badge.borrow_mut() = Some(changed.clone());
+    core.queue_changed();
+    let message = format!("not approved: {changed}; look at it as it is now, then decide");
+    Err(Refused::new("definition_changed", message).then(format!("callgate approval show {}", case.id())))
+}
+
+/// Edited arguments, checked against the tool's schema as it is now. Nobody need wait for the call any more.
 async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
     let is_marked = text.contains(contract::answer::REMOVED);
     if is_marked
@@ -157,7 +207,7 @@ async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, H
                        approve or deny the call as it is, or write the whole value";
         return Err(Refused::new("invalid_arguments", message));
     }
-    let thing = case.first(core).map(|Pending { thing, .. }| thing);
+    let thing = case.first(core).map(|Pending { thing, .. }| thing).or_else(|| tasks::tool(core, &case.row()));
     let tool = match &thing {
         Some(Thing::Tool(tool)) => tool,
         Some(Thing::Other(_)) => {
@@ -165,8 +215,8 @@ async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, H
             return Err(Refused::new("invalid_arguments", message));
         }
         None => {
-            let message =
-                "nobody waits for this call any more, so its arguments cannot be edited; approve or deny it as it is";
+            let message = "what it asks for is not there, so that edited arguments could not be checked; approve or \
+                           deny it as it is";
             return Err(Refused::new("detached", message));
         }
     };
@@ -240,6 +290,14 @@ pub(crate) fn tell_verdict(core: &Core, case: &Rc<Case>) {
 pub(crate) fn verdict_of(case: &Case) -> Refusal {
     let row = case.row();
     let refusal = match row.state {
+        CallState::Expired if row.scope.is_some() => {
+            let message = format!(
+                "A person approved this call, but it was not called again before {}, when its time was over. Nothing \
+                 was executed.",
+                hold::moment(row.expires_ms)
+            );
+            Refusal::new(Code::ApprovalExpired, message)
+        }
         CallState::Expired => {
             let message = "Nobody decided about this call in time, which counts as a no. Nothing was executed.";
             Refusal::new(Code::ApprovalExpired, message)

@@ -1,16 +1,17 @@
 //! What the person's door asks of the gate: what waits, what the rules would say, what is paused.
 
 use super::case::Case;
-use super::{decide, now_ms, review, settle};
+use super::{decide, hold, now_ms, review, settle, still};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal};
 use crate::person::{EntryState, Explained, Finding, Pause, Policy, Question, WaitingCall};
+use crate::who::Who;
 use bytes::Bytes;
 use contract::Arguments;
 use frame::object;
-use policy::{CallState, Event, Fallback, Scope};
+use policy::{CallState, Event, Fallback, Scope, Then};
 use std::borrow::Cow;
 use std::rc::Rc;
 use store::{CallRecord, Job, Method};
@@ -48,9 +49,9 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
     }
     WaitingCall {
         waiters: u32::try_from(case.waiters()).unwrap_or(u32::MAX),
-        unverified: case.unverified.get(),
+        unverified: !Who::of_id(&record.client).is_verified(),
         most: case.judgement.borrow().as_ref().map_or(Scope::Once, policy::Judgement::most),
-        again: case.badge.borrow().clone(),
+        again: case.badge.borrow().clone().or(about.changed),
         definition: about.definition,
         description: about.description,
         schema: about.schema,
@@ -60,6 +61,8 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
 
 /// What the catalog says of what is asked for.
 struct About {
+    /// What has changed since it was asked about.
+    changed: Option<String>,
     definition: EntryState,
     description: Option<String>,
     schema: Option<String>,
@@ -73,6 +76,7 @@ impl About {
             Method::ToolCall => {
                 let tool = catalog.tool(&record.name);
                 return About {
+                    changed: tool.and_then(|tool| decide::changed(tool, record)),
                     definition: tool.map_or(EntryState::Blocked, |tool| review::state_of(&tool.review())),
                     description: tool.and_then(|tool| tool.read.tool.description.as_deref().map(String::from)),
                     schema: tool.map(|tool| schema(tool)),
@@ -82,6 +86,7 @@ impl About {
         };
         let description = entry.and_then(|entry| object::get(&entry.read.raw, "description"));
         About {
+            changed: None,
             // What is listed nowhere has no definition that could be another one.
             definition: entry.map_or(EntryState::Approved, |entry| review::state_of(&entry.read.review)),
             description: description.and_then(|raw| object::text(&raw).map(|text| text.into_owned())),
@@ -152,6 +157,7 @@ pub(crate) fn explain(core: &Core, question: Question) -> Result<Vec<Explained>,
 fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes) -> Explained {
     let judgement = core.gate.judge_call(client, tool, arguments);
     let standing = tool.standing(&core.gate.settings().rulebook, core.gate.age());
+    let held = still::all(core, &tool.backend, tool.read.effect);
     let grants = core.gate.grants.borrow();
     let of_tool = grants.iter().filter(|grant| {
         *grant.client == *client
@@ -167,9 +173,9 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes)
         effect: tool.read.effect,
         tier: standing.tier(),
         tier_why: standing.tier_why().to_string(),
-        then: judgement.then(),
+        then: if held.is_empty() { judgement.then() } else { judgement.then().max(Then::Ask) },
         rule: judgement.rule().map(|rule| rule.to_string()),
-        why: judgement.sentence(),
+        why: hold::why(&judgement, &held),
         reason: judgement.reason().map(|reason| reason.to_string()),
         most: judgement.most(),
         depends: standing.always().is_none(),

@@ -3,16 +3,17 @@
 
 use super::case::{Asker, Case};
 use super::moves::{self, Move};
+use super::still::{self, Still};
 use super::{decide, meet, now_ms, rest, road, task as tasks};
 use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
-use crate::backend::Backend;
 use crate::core::Core;
+use crate::thing::Thing;
 use bytes::Bytes;
 use contract::Hash;
 use contract::outcome::{Code, Pending as Wait, Refusal};
 use frame::Progress;
-use policy::{CallState, Effect, Event, Judgement, Scope, Then};
+use policy::{CallState, Event, Judgement, Scope, Then};
 use std::rc::Rc;
 use std::time::Duration;
 use store::{CallRecord, Kind, Outcome};
@@ -31,13 +32,14 @@ const LOOK: Duration = Duration::from_secs(20);
 /// Puts a call before the person.
 pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent: Option<Hash>) {
     let core = Rc::clone(&call.seat.core);
-    if is_full(&core, &call.seat.identity.name) {
+    if is_full(&core, call.seat.identity.id()) {
         let message = "Too many calls wait for a person already. Nothing was executed.";
         return ask::refuse(call, Refusal::new(Code::QueueFull, message));
     }
-    if let Some(refusal) = rest::refusal(&core, &call.seat.identity.name, call.thing.backend().key()) {
+    if let Some(refusal) = rest::refusal(&core, call.seat.identity.id(), call.thing.backend().key()) {
         return ask::refuse(call, refusal);
     }
+    let thing = call.thing.clone();
     let case = match call.to {
         To::Case(case) => case,
         To::Reply(reply) => {
@@ -60,7 +62,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         row.expires_ms = now + u64::try_from(core.gate.settings().expire.as_millis()).unwrap_or(u64::MAX / 2);
         row.arguments = Some(arguments);
         row.sent = sent;
-        tell_why(row, judgement, &core);
+        tell_why(row, judgement, &core, &thing);
     });
     case.judged(judgement);
     write(&core, &case);
@@ -81,42 +83,36 @@ pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
         row.decided_ms = 0;
         row.decided_by.clear();
         row.scope = None;
-        tell_why(row, judgement, &core);
+        tell_why(row, judgement, &core, &call.thing);
     });
     case.judged(judgement);
     write(&core, &case);
 }
 
-/// Whether what has this effect waits although the rules allow it.
-pub(crate) fn stands_still(core: &Core, backend: &Backend, effect: Effect) -> bool {
-    let stands_still = core.gate.is_paused() || core.gate.has_distrust();
-    stands_still && effect != Effect::Read || backend.is_in_question()
-}
-
-fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core) {
+fn tell_why(row: &mut CallRecord, judgement: &Judgement, core: &Core, thing: &Thing) {
     row.policy = Some(core.gate.policy());
     row.tier = judgement.tier();
     row.rule = judgement.rule().map(|rule| rule.to_string()).unwrap_or_default();
-    row.why = match judgement.then() {
-        Then::Allow if core.gate.is_paused() => {
-            "asks because everything that may change something is paused".to_owned()
-        }
-        Then::Allow if core.gate.has_distrust() => {
-            "asks because the audit log is not the one that was written last (callgate audit verify)".to_owned()
-        }
-        Then::Allow => "asks because what its server says of itself is not what was approved".to_owned(),
-        Then::Ask if core.gate.is_paused() => format!("{}; everything of the kind is paused", judgement.sentence()),
-        Then::Ask | Then::Deny => judgement.sentence(),
-    };
+    row.why = why(judgement, &still::all(core, thing.backend(), thing.effect()));
+}
+
+/// Why it is asked about.
+pub(crate) fn why(judgement: &Judgement, held: &[Still]) -> String {
+    let held: Vec<&str> = held.iter().map(|still| still.why()).collect();
+    match judgement.then() {
+        _ if held.is_empty() => judgement.sentence(),
+        Then::Allow => format!("asks because {}", held.join(" and ")),
+        Then::Ask | Then::Deny => format!("{}; and {}", judgement.sentence(), held.join(" and ")),
+    }
 }
 
 /// What a new grant, or the end of a pause, lets through is approved by it.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     let (Some(call), Some(arguments)) = (case.first(core), case.arguments()) else { return };
-    if stands_still(core, call.thing.backend(), call.thing.effect()) {
+    if still::stands(core, call.thing.backend(), call.thing.effect()) {
         return;
     }
-    let judgement = core.gate.judge(&call.seat.identity.name, &call.thing, &arguments);
+    let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
     let request = road::request(&call, &arguments);
     let by = match judgement.then() {
         Then::Allow => "the rules of now",
@@ -212,8 +208,9 @@ pub(crate) async fn watch(core: &Rc<Core>, case: &Rc<Case>) {
 
 /// Until when this request may be held open.
 fn patience(core: &Core, asker: &Asker) -> Instant {
-    let host = asker.seat.upgrade().map(|seat| Rc::clone(&seat.identity.name)).unwrap_or_default();
-    asker.received + core.gate.settings().hold_of(&host, asker.ask.wants_progress)
+    let seat = asker.seat.upgrade();
+    let host = seat.as_ref().map_or("", |seat| seat.identity.who.known_name());
+    asker.received + core.gate.settings().hold_of(host, asker.ask.wants_progress)
 }
 
 fn notice(asker: &mut Asker) {

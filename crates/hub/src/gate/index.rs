@@ -2,6 +2,7 @@
 //! live for a day.
 
 use super::case::Case;
+use super::meet::Key;
 use super::tally::Tally;
 use bytes::Bytes;
 use contract::Hash;
@@ -9,7 +10,9 @@ use policy::CallState;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use store::{CallNumber, Method, Outcome};
+use std::time::Duration;
+use store::{CallNumber, KEYS_KEPT_MS, Method, Outcome};
+use tokio::time::Instant;
 
 /// A key whose call has ended.
 #[derive(Clone, Debug)]
@@ -19,6 +22,9 @@ pub(crate) struct SettledKey {
     pub outcome: Outcome,
     pub has_result: bool,
     pub ended_ms: u64,
+    /// Since when this run of the hub knows that it has ended: keys are kept by time that passes, not by a clock that
+    /// may jump.
+    pub since: Instant,
 }
 
 /// Who holds a key.
@@ -43,12 +49,14 @@ pub(crate) struct Index {
     by_task: RefCell<FxHashMap<String, Rc<Case>>>,
     /// Results that are on their way to the store.
     unwritten: RefCell<FxHashMap<CallNumber, Bytes>>,
-    /// Up to where settled keys were forgotten, in milliseconds since 1970.
-    swept_ms: Cell<u64>,
+    /// When settled keys were looked at last.
+    swept: Cell<Option<Instant>>,
 }
 
 /// How often settled keys are looked at.
-const SWEEP_MS: u64 = 15 * 60 * 1000;
+const SWEEP: Duration = Duration::from_secs(15 * 60);
+/// How long settled keys and ended tasks are kept at least.
+const KEPT: Duration = Duration::from_millis(KEYS_KEPT_MS);
 
 /// What makes two calls the same, but for the definition: that is judged when the second one comes.
 pub(crate) fn likeness(client: &str, server: &str, launch: &str, what: (Method, &str), asked: Hash) -> Hash {
@@ -61,8 +69,11 @@ pub(crate) fn thing_of(client: &str, server: &str, method: Method, label: &str) 
 }
 
 /// A key belongs to a client, a server and a tool (the tool by its own name).
-pub(crate) fn key_of(client: &str, server: &str, tool: &str, key: &str) -> Hash {
-    of(&[client, server, tool, key])
+pub(crate) fn key_of(client: &str, server: &str, tool: &str, key: &Key) -> Hash {
+    match key {
+        Key::Text(key) => of(&[client, server, tool, key]),
+        Key::Integer(key) => of(&[client, server, tool, "integer", key]),
+    }
 }
 
 /// Lengths first, so that no two lists of texts share a hash.
@@ -117,21 +128,26 @@ impl Index {
     pub(crate) fn keep(&self, key: Hash, settled: SettledKey) {
         self.by_key.borrow_mut().insert(key, Holder::Settled(settled));
     }
-    /// Forgets keys that ended before that moment; looks at them once in a quarter of an hour at most.
-    pub(crate) fn sweep(&self, before_ms: u64) {
-        if before_ms < self.swept_ms.get() + SWEEP_MS {
+    /// Forgets keys and tasks that ended a day ago; looks at them once in a quarter of an hour at most.
+    pub(crate) fn sweep(&self, now: Instant) {
+        if self.swept.get().is_some_and(|swept| now < swept + SWEEP) {
             return;
         }
-        self.swept_ms.set(before_ms);
-        let is_young = |holder: &Holder| match holder {
+        self.swept.set(Some(now));
+        let is_young = |since: Instant| now.saturating_duration_since(since) < KEPT;
+        self.by_key.borrow_mut().retain(|_, holder| match holder {
             Holder::Live(_) => true,
-            Holder::Settled(settled) => settled.ended_ms >= before_ms,
-        };
-        self.by_key.borrow_mut().retain(|_, holder| is_young(holder));
+            Holder::Settled(settled) => is_young(settled.since),
+        });
         self.by_task.borrow_mut().retain(|_, case| {
-            let row = case.row();
-            let has_ended = matches!(row.state, CallState::Settled | CallState::Denied | CallState::Expired);
-            !has_ended || row.ended_ms.max(row.decided_ms) >= before_ms
+            let has_ended = matches!(case.state(), CallState::Settled | CallState::Denied | CallState::Expired);
+            if !has_ended {
+                return true;
+            }
+            // Counted from the first look that found it ended.
+            let since = case.ended.get().unwrap_or(now);
+            case.ended.set(Some(since));
+            is_young(since)
         });
     }
 
@@ -186,4 +202,39 @@ impl Index {
 fn alike(case: &Case) -> Option<Hash> {
     let row = case.row();
     Some(likeness(&row.client, &row.server, &row.launch, (row.method, &row.tool), row.asked?))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_key_lives_for_a_day_that_passes_whatever_the_clock_on_the_wall_says() {
+        let index = Index::default();
+        let now = Instant::now();
+        let hour = Duration::from_secs(60 * 60);
+        let key = key_of("h", "s", "t", &Key::Text("k".into()));
+        // By the wall it ended long ago.
+        let settled = SettledKey {
+            call: CallNumber(1),
+            asked: key,
+            outcome: Outcome::Ok,
+            has_result: true,
+            ended_ms: 1,
+            since: now,
+        };
+        index.keep(key, settled);
+        for (passed, expect) in [(Duration::ZERO, true), (hour * 23, true), (hour * 25, false)] {
+            index.sweep(now + passed);
+            assert_eq!(index.of_key(&key).is_some(), expect, "{passed:?}");
+        }
+    }
+
+    #[test]
+    fn an_integer_is_another_key_than_its_text() {
+        let of = |key: Key| key_of("h", "s", "t", &key);
+        assert_ne!(of(Key::Text("5".into())), of(Key::Integer("5".into())));
+        assert_eq!(of(Key::Integer("5".into())), of(Key::Integer("5".into())));
+    }
 }

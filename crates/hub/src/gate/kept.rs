@@ -8,6 +8,7 @@ use contract::Hash;
 use policy::{CallState, Event, Grant};
 use std::rc::Rc;
 use store::{CallRecord, Fate, Recovered};
+use tokio::time::Instant;
 use upstream::task;
 
 /// Takes over what the store kept. Calls that were open are not judged before it is known what became of them.
@@ -31,6 +32,7 @@ pub(crate) fn take_over(core: &Rc<Core>, calls: Vec<CallRecord>, grants: Vec<Gra
                     outcome: row.outcome,
                     has_result: row.has_result,
                     ended_ms: row.ended_ms,
+                    since: Instant::now(),
                 };
                 if let Some(key) = row.key {
                     gate.index.keep(key, settled);

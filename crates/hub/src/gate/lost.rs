@@ -42,6 +42,8 @@ pub(crate) enum End {
     Answered(Answer),
     /// Nobody will ever know, or the answer is too large to be kept.
     Unknown,
+    /// Nobody will ever know, because no answer came; its client was told so.
+    Unanswered,
     /// It surely did not run.
     NotSent,
 }

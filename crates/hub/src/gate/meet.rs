@@ -37,7 +37,7 @@ pub(crate) struct Request {
 /// Looks it up and goes on with it, or answers it.
 pub(crate) fn meet(request: Request) {
     let (gate, ledger) = (&request.seat.core.gate, &request.seat.core.ledger);
-    let (client, server) = (&*request.seat.identity.name, &**request.thing.backend().key());
+    let (client, server) = (&**request.seat.identity.id(), &**request.thing.backend().key());
     // Keys and lost results are those of calls.
     let (key, lost) = match &request.thing {
         Thing::Other(_) => (None, false),
@@ -94,7 +94,7 @@ fn alike(request: Request, asked: Hash) {
     let gate = &request.seat.core.gate;
     let (backend, thing) = (request.thing.backend(), &request.thing);
     let what = (thing.method(), &**thing.label());
-    let client = &*request.seat.identity.name;
+    let client = &**request.seat.identity.id();
     let alike = index::likeness(client, backend.key(), &backend.rules().launch_hash, what, asked);
     match gate.index.of_likeness(&alike) {
         // Somebody waits for this very execution; that one more wants the same is another wish.
@@ -120,7 +120,7 @@ fn reserve(request: Request, key: Hash, asked: Hash) {
 /// The record of a call that nothing is known of yet.
 pub(crate) fn row_of(seat: &SeatCore, thing: &Thing, asked: Hash) -> CallRecord {
     let backend = thing.backend();
-    let client = &seat.identity.name;
+    let client = seat.identity.id();
     CallRecord {
         session: seat.identity.session.to_string(),
         launch: backend.rules().launch_hash.to_string(),
@@ -177,19 +177,54 @@ pub(crate) fn refuse(request: Request, code: Code, message: &str) {
     reply.done(thing.refused(&Refusal::new(code, message).of_call(record.id())));
 }
 
-/// The key of a call: of `_meta`, or of the argument that the tool's schema has for it.
-fn key(ask: &Ask, tool: &ToolEntry) -> Result<Option<String>, &'static str> {
+/// The key of a call: of `_meta`, or of the argument that the tool's schema has for it. Null is none.
+fn key(ask: &Ask, tool: &ToolEntry) -> Result<Option<Key>, &'static str> {
+    let read = |raw: Option<Bytes>| raw.filter(|raw| &raw[..] != b"null").map(|raw| Key::read(&raw)).transpose();
+    let told = read(ask.params.get("_meta").and_then(|meta| object::get(&meta, KEY_META)))?;
     let named = &tool.backend.rules().idempotency_argument;
-    let text = |raw: Bytes| object::text(&raw).map(|text| text.into_owned());
-    let told = ask.params.get("_meta").and_then(|meta| object::get(&meta, KEY_META));
     let argued = tool.read.tool.takes(named).then(|| ask.params.get("arguments")).flatten();
-    let argued = argued.and_then(|arguments| object::get(&arguments, named));
-    match told.or(argued).and_then(text) {
-        Some(key) if key.len() > LONGEST_KEY => {
-            Err("The idempotency key is longer than 512 bytes. Nothing was executed.")
+    let argued = read(argued.and_then(|arguments| object::get(&opened(arguments), named)))?;
+    match (told, argued) {
+        (Some(told), Some(argued)) if told != argued => {
+            Err("The call has two different idempotency keys, one in its arguments and one in `_meta`. Nothing was \
+                 executed.")
         }
-        Some(key) if !key.is_empty() => Ok(Some(key)),
-        _ => Ok(None),
+        (told, argued) => Ok(told.or(argued)),
+    }
+}
+
+/// Arguments that are an object as JSON text are that object (rules.md 8); what they hold is looked up before they are
+/// repaired.
+fn opened(arguments: Bytes) -> Bytes {
+    match object::text(&arguments) {
+        Some(text) => Bytes::copy_from_slice(text.as_bytes()),
+        None => arguments,
+    }
+}
+
+/// An idempotency key as its client gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// A text.
+    Text(String),
+    /// An integer, by its source text: `5` is not the text `"5"`.
+    Integer(String),
+}
+
+impl Key {
+    fn read(raw: &[u8]) -> Result<Key, &'static str> {
+        let bad = "An idempotency key is a text of 1 to 512 bytes, or an integer. Nothing was executed.";
+        let key = match object::text(raw) {
+            Some(text) => Key::Text(text.into_owned()),
+            None => {
+                let digits = raw.strip_prefix(b"-").unwrap_or(raw);
+                let is_integer = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+                let text = is_integer.then(|| String::from_utf8_lossy(raw).into_owned());
+                Key::Integer(text.ok_or(bad)?)
+            }
+        };
+        let (Key::Text(text) | Key::Integer(text)) = &key;
+        if (1..=LONGEST_KEY).contains(&text.len()) { Ok(key) } else { Err(bad) }
     }
 }
 

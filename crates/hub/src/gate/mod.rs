@@ -19,6 +19,7 @@ pub(crate) mod result;
 pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
+pub(crate) mod still;
 pub(crate) mod tally;
 pub(crate) mod task;
 

@@ -59,7 +59,7 @@ impl Asked {
 pub(crate) fn which(seat: &SeatCore, tool: &ToolEntry, call: CallNumber, asked: &Asked) -> Option<Which> {
     Some(Which {
         call,
-        client: Rc::clone(&seat.identity.name),
+        client: Rc::clone(seat.identity.id()),
         server: Rc::clone(tool.backend.key()),
         tool: Rc::clone(tool.own_name()),
         session: Rc::clone(&seat.identity.session),

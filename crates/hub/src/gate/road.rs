@@ -2,7 +2,7 @@
 //! is refused or waits; nothing else leads to a server.
 
 use super::case::Case;
-use super::{hold, meet, now_ms, review};
+use super::{hold, meet, now_ms, review, still};
 use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
@@ -22,8 +22,8 @@ pub(crate) fn permit(call: Pending, arguments: Bytes) {
     if let Some(refusal) = call.thing.tool().and_then(|tool| withheld(tool)) {
         return ask::refuse(call, refusal);
     }
-    let judgement = core.gate.judge(&call.seat.identity.name, &call.thing, &arguments);
-    let is_held = hold::stands_still(core, call.thing.backend(), call.thing.effect());
+    let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
+    let is_held = still::stands(core, call.thing.backend(), call.thing.effect());
     match policy::decide(request(&call, &arguments), &judgement) {
         Verdict::Deny(_) => ask::refuse(call, denial(&judgement)),
         Verdict::Allow(_) | Verdict::Ask(_) if is_held => held(call, arguments, &judgement),
@@ -41,7 +41,7 @@ pub(crate) fn request_of(
     params: Bytes,
 ) -> Request {
     Request {
-        client: Rc::clone(&seat.identity.name),
+        client: Rc::clone(seat.identity.id()),
         session: Rc::clone(&seat.identity.session),
         server: Rc::clone(backend.key()),
         launch: Rc::clone(&backend.rules().launch_hash),
@@ -65,7 +65,7 @@ fn withheld(tool: &ToolEntry) -> Option<Refusal> {
 pub(crate) fn request(call: &Pending, arguments: &Bytes) -> Request {
     let thing = &call.thing;
     Request {
-        client: Rc::clone(&call.seat.identity.name),
+        client: Rc::clone(call.seat.identity.id()),
         session: Rc::clone(&call.seat.identity.session),
         server: Rc::clone(thing.backend().key()),
         launch: Rc::clone(&thing.backend().rules().launch_hash),
@@ -75,15 +75,27 @@ pub(crate) fn request(call: &Pending, arguments: &Bytes) -> Request {
         digest: None,
         policy: call.seat.core.gate.policy(),
         effect: thing.effect(),
-        params: thing.params(&call.ask.params, arguments),
+        params: match approved(call) {
+            // What waited runs as it was shown: nothing rides along that the one who redeems it says beside it.
+            Some(_) => thing.bare_params(&call.ask.params, arguments),
+            None => thing.params(&call.ask.params, arguments),
+        },
     }
 }
 
-/// Something holds all of its kind.
+/// Something holds all of its kind. An approval of this very call by who knew of that goes through it.
 fn held(call: Pending, arguments: Bytes, judgement: &Judgement) {
     if let Some(case) = approved(&call) {
+        let (core, thing) = (Rc::clone(&call.seat.core), call.thing.clone());
+        let Some(still) = still::unknown_to(&case, &core, thing.backend(), thing.effect()) else {
+            let request = request(&call, &arguments);
+            return asked(call, request, arguments, judgement);
+        };
         // It stays approved; the end of what holds it claims it.
-        return case.under_way.set(false);
+        case.under_way.set(false);
+        *case.badge.borrow_mut() = Some(format!("it was approved, and runs only when that is over: {}", still.why()));
+        case.news.notify_one();
+        return core.queue_changed();
     }
     let sent = call.thing.digest(Some(&arguments), &call.seat.core.ledger);
     hold::hold(call, judgement, arguments, sent);

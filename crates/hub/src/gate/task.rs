@@ -72,7 +72,7 @@ pub(crate) fn ask(seat: &Rc<SeatCore>, ask: &Ask, reply: Box<dyn Reply>) {
         return reply.done(missing());
     }
     let found = ask.params.string("taskId").and_then(|id| core.gate.index.of_task(&id));
-    let is_its_own = |case: &Rc<Case>| case.row().client == *seat.identity.name;
+    let is_its_own = |case: &Rc<Case>| case.row().client == **seat.identity.id();
     let Some(case) = found.filter(is_its_own) else {
         return reply.done(Answer::error(-32602, "there is no such task, or it is no longer kept"));
     };
@@ -254,7 +254,7 @@ pub(crate) fn pending(core: &Rc<Core>, case: &Rc<Case>) -> Option<Pending> {
 }
 
 /// The tool of a record as its server has it now.
-fn tool(core: &Core, row: &CallRecord) -> Option<Thing> {
+pub(crate) fn tool(core: &Core, row: &CallRecord) -> Option<Thing> {
     let shelf = core.backend(&row.server).filter(|backend| !backend.rules().disabled)?.shelf();
     let tool = shelf.tools.iter().find(|tool| row.method == Method::ToolCall && **tool.own_name() == *row.tool)?;
     Some(Thing::Tool(Rc::clone(tool)))

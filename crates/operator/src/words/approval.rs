@@ -129,7 +129,7 @@ pub struct Approval {
     pub call: String,
     /// How it stands.
     pub state: ApprovalState,
-    /// Who asks.
+    /// Who asks; names that are known in different ways are different clients: `h1`, `h1 (unverified)`, `h1 (token …)`.
     pub client: String,
     /// Whether the client's name is only its own word.
     pub unverified: bool,

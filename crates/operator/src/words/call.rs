@@ -24,11 +24,13 @@ pub enum CallStanding {
     Denied,
     /// Nobody decided in time.
     Expired,
+    /// It did not run; nothing is kept of it, and its key is free.
+    Freed,
 }
 
 impl CallStanding {
     /// All of them, unknown ones first.
-    pub const ALL: [CallStanding; 8] = [
+    pub const ALL: [CallStanding; 9] = [
         CallStanding::Unknown,
         CallStanding::Reserved,
         CallStanding::Waiting,
@@ -37,6 +39,7 @@ impl CallStanding {
         CallStanding::Settled,
         CallStanding::Denied,
         CallStanding::Expired,
+        CallStanding::Freed,
     ];
     /// Its word.
     pub const fn as_str(self) -> &'static str {
@@ -49,6 +52,7 @@ impl CallStanding {
             CallStanding::Settled => "settled",
             CallStanding::Denied => "denied",
             CallStanding::Expired => "expired",
+            CallStanding::Freed => "freed",
         }
     }
 }

@@ -69,8 +69,8 @@ fn pieces(item: &Approval, width: usize, pen: &Pen<'_>) -> Vec<(Ink, String)> {
         (tools::ink(item.effect), format!("{effect:<11}")),
     ];
     if client > 0 {
-        let who = escape(&item.client);
-        let who = if item.unverified { format!("{who} ?") } else { who.into_owned() };
+        let who = item.client.strip_suffix(" (unverified)").filter(|_| item.unverified);
+        let who = who.map_or_else(|| escape(&item.client).into_owned(), |name| format!("{} ?", escape(name)));
         pieces.push((Ink::Faint, format!("  {}", cut(&who, client))));
     }
     pieces

@@ -1,7 +1,7 @@
 //! The detail: one call as lines of a width, how far it was scrolled, and how far its arguments have been on screen.
 
 use super::super::text::{Line, chop, padded, prose};
-use crate::show::approvals::{badge, client, history, tier, waiters};
+use crate::show::approvals::{badge, history, tier, waiters};
 use crate::show::arguments::{Field, fields, many};
 use crate::show::screen::{Ink, Screen, columns};
 use crate::show::when;
@@ -207,7 +207,7 @@ impl Page {
 
     fn facts(&mut self, detail: &ApprovalDetail, screen: &Screen) {
         let it = &detail.approval;
-        self.fact("client", Ink::Plain, &client(it));
+        self.fact("client", Ink::Plain, &it.client);
         self.fact("server", Ink::Plain, &it.server);
         self.fact("effect", ink(it.effect), &format!("{} · {}", it.effect.as_str(), tier(it.tier)));
         self.fact("why", Ink::Plain, &it.why);

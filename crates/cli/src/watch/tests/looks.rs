@@ -30,7 +30,7 @@ fn nothing_one_and_a_thousand() {
 fn long_names_and_hidden_characters() {
     let long = "a-server-with-a-rather-long-name__and_a_tool_that_has_a_name_that_is_as_long_as_that_of_its_server";
     let mut first = detail(approval("c1-7", long), "{}");
-    first.approval.client = "a client that calls itself by a whole sentence, more or less".into();
+    first.approval.client = "a client that calls itself by a whole sentence, more or less (unverified)".into();
     first.approval.definition = PinState::Changed;
     first.approval.waiters = 12;
     first.approval.again = Some("It was approved, but the rule `orders` asks since then.".into());

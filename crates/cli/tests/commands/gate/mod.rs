@@ -52,7 +52,7 @@ pub fn waiting(id: &str, name: &str, arguments: &str) -> ApprovalDetail {
         id: id.into(),
         call: id.into(),
         state: ApprovalState::Waiting,
-        client: "cursor".into(),
+        client: "cursor (unverified)".into(),
         unverified: true,
         server: server.into(),
         kind: ApprovalKind::Tool,

@@ -218,7 +218,8 @@ fn a_client_is_who_its_token_says_and_its_token_goes_no_further() {
             modern(&rig, "1", "tools/list", "").at("/mcp/s/my%20files").with("Authorization", "Bearer secret-zed");
         assert_eq!(call.send(&rig).await.status, 200);
         let joined = rig.hub.joined.borrow();
-        let who: Vec<_> = joined.iter().map(|(who, view)| (&*who.name, who.unverified, who.transport, view)).collect();
+        let who: Vec<_> =
+            joined.iter().map(|(who, view)| (&**who.who.name(), !who.who.is_verified(), who.transport, view)).collect();
         let one = View::Server("my files".into());
         assert_eq!(who, [("cursor", false, "http", &View::All), ("zed", false, "http", &one)]);
         assert!(!format!("{joined:?}").contains("secret"));

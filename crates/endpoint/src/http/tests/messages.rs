@@ -81,6 +81,7 @@ fn what_can_be_read_in_two_ways_goes_nowhere() {
             ),
             (call(r#"{"name":"a","name":"b"}"#), 200, -32602, json!(1)),
             (call(r#"{"name":"a","n\u0061me":"b"}"#), 200, -32602, json!(1)),
+            (call(r#"{"name":"a","Name":"b"}"#), 200, -32602, json!(1)),
             (call(r#"{"name":"a","arguments":{"x":1,"x":2}}"#), 200, -32602, json!(1)),
             (call(r#"{"name":"a","arguments":{"x":[{"y":1,"y":2}]}}"#), 200, -32602, json!(1)),
             (call(r#"{"name":"a","arguments":{"x":"\ud800"}}"#), 200, -32602, json!(1)),
@@ -104,7 +105,7 @@ fn what_can_be_read_in_two_ways_goes_nowhere() {
         wire.bytes(b"\"\xff\"").await;
         assert_eq!(wire.response().await.code(), -32700);
         // Odd, but with one meaning only: on as it is.
-        let odd = r#"{"name":"a","Name":"b","arguments":{"x":1e400,"y":9007199254740993,"z":1.0}}"#;
+        let odd = r#"{"name":"a","other":"b","arguments":{"x":1e400,"y":9007199254740993,"z":1.0}}"#;
         let _wire = in_session(&rig, &session, call(odd)).start(&rig).await;
         assert_eq!(rig.hub.next().await.ask.params.text(), odd);
     });

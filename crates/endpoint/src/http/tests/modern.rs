@@ -152,7 +152,7 @@ fn there_are_no_sessions() {
         // Both eras at one door, with no place shared between tokens.
         let _ = modern(&rig, "1", "tools/list", "").send(&rig).await;
         let _ = modern(&rig, "1", "tools/list", "").with("Authorization", "Bearer secret-zed").send(&rig).await;
-        let names: Vec<_> = rig.hub.joined.borrow().iter().map(|(who, _)| who.name.to_string()).collect();
+        let names: Vec<_> = rig.hub.joined.borrow().iter().map(|(who, _)| who.who.name().to_string()).collect();
         assert_eq!(names, ["cursor", "cursor", "zed"]);
         for (body, status) in [
             (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#, 202),

@@ -1,0 +1,118 @@
+//! Who a client is: what it only says of itself never makes it another client that a person knows, and a token is the
+//! same client only as long as it is the same token.
+
+use serde_json::{Value, json};
+use stories::{Client, Home, http, sample};
+
+const ORDER: &str = "s__append_line";
+const KEY: &str = "dev.callgate/idempotencyKey";
+
+fn home(policy: Value) -> Home {
+    let home = Home::new();
+    let lines = home.path("lines.txt").display().to_string();
+    home.configure(&json!({ "mcpServers": { "s": sample(&["--file", &lines]) }, "policy": policy }));
+    home
+}
+
+fn asks() -> Value {
+    json!({ "approval": { "holdSeconds": 0, "holdSecondsWithProgress": 0 } })
+}
+
+fn lines(home: &Home) -> usize {
+    std::fs::read_to_string(home.path("lines.txt")).unwrap_or_default().lines().count()
+}
+
+/// A client that a person named, or one that only says so.
+fn client(home: &Home, name: &str, is_named: bool) -> Client {
+    let mut client = if is_named { home.stdio(&["--host", name]) } else { home.stdio(&[]) };
+    let info = json!({ "name": name, "version": "1" });
+    client.result("initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info }));
+    client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    client.await_tool(ORDER);
+    client
+}
+
+fn outcome(result: &Value) -> &str {
+    let outcome = &result["_meta"]["dev.callgate/outcome"];
+    outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
+}
+
+fn approve(home: &Home, result: &Value, scope: &str) {
+    let id = result["_meta"]["dev.callgate/outcome"]["approval_id"].as_str().unwrap();
+    home.json(&["approval", "approve", id, "--remember", scope]);
+}
+
+#[test]
+fn who_only_says_a_name_has_nothing_of_the_one_whom_a_person_gave_it() {
+    let home = home(asks());
+    let _hub = home.serve();
+    let mut real = client(&home, "h1", true);
+    let mut fake = client(&home, "h1", false);
+    // An approval.
+    let one = json!({ "text": "one" });
+    approve(&home, &real.call(ORDER, one.clone()), "once");
+    assert_eq!(outcome(&fake.call(ORDER, one.clone())), "pending");
+    assert_eq!(outcome(&real.call(ORDER, one)), "ran");
+    // A grant.
+    let two = json!({ "text": "two" });
+    approve(&home, &real.call(ORDER, two.clone()), "tool");
+    assert_eq!(outcome(&real.call(ORDER, two.clone())), "ran");
+    assert_eq!(outcome(&fake.call(ORDER, two)), "pending");
+    // The result of a key.
+    let keyed = json!({ "name": ORDER, "arguments": { "text": "three" }, "_meta": { KEY: "k" } });
+    assert_eq!(outcome(&real.result("tools/call", keyed.clone())), "ran");
+    assert_eq!(outcome(&fake.result("tools/call", keyed)), "pending");
+    assert_eq!(lines(&home), 3);
+    let all = home.json(&["approval", "list", "--client", "h1 (unverified)"]);
+    assert_eq!(all["approvals"].as_array().unwrap().len(), 3, "{all}");
+    assert_eq!(all["approvals"][0]["unverified"], json!(true));
+}
+
+#[test]
+fn rules_and_settings_know_no_name_that_a_client_only_says() {
+    let rule = json!({ "name": "h1 may", "tools": ["s__*"], "when": "host == 'h1'", "then": "allow" });
+    let home = home(json!({ "default": "deny", "rules": [rule] }));
+    let _hub = home.serve();
+    let mut real = client(&home, "h1", true);
+    assert_eq!(outcome(&real.call(ORDER, json!({ "text": "one" }))), "ran");
+    let mut fake = client(&home, "h1", false);
+    assert_eq!(outcome(&fake.call(ORDER, json!({ "text": "two" }))), "denied");
+    assert_eq!(lines(&home), 1);
+}
+
+#[test]
+fn a_token_of_the_same_name_is_another_client() {
+    let home = home(asks());
+    let hub = home.serve();
+    client(&home, "x", true);
+    let call = |token: &str| {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "x", "version": "1" },
+        });
+        let params = json!({ "name": ORDER, "arguments": { "text": "one" }, "_meta": meta });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let lines = [
+            format!("Authorization: Bearer {token}"),
+            "Content-Type: application/json".into(),
+            "Accept: application/json, text/event-stream".into(),
+            "MCP-Protocol-Version: 2026-07-28".into(),
+            "Mcp-Method: tools/call".into(),
+            format!("Mcp-Name: {ORDER}"),
+        ];
+        http(&hub.url(), "POST", &lines, &body.to_string()).message()["result"].clone()
+    };
+    let add = || home.json(&["token", "add", "ci"])["token"].as_str().unwrap().to_owned();
+    let first = add();
+    let asked = call(&first);
+    assert_eq!(outcome(&asked), "pending", "{asked}");
+    approve(&home, &asked, "tool");
+    home.run(&["token", "remove", "ci"]);
+    let second = add();
+    assert_eq!(outcome(&call(&second)), "pending");
+    // Nor is a host of that name, or one that says it.
+    assert_eq!(outcome(&client(&home, "ci", true).call(ORDER, json!({ "text": "one" }))), "pending");
+    assert_eq!(outcome(&client(&home, "ci", false).call(ORDER, json!({ "text": "one" }))), "pending");
+    assert_eq!(lines(&home), 0);
+}
