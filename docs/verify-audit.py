@@ -26,7 +26,13 @@ def field(value):
 
 ROW = """seq call facet at args_bytes result_bytes checked_us held_us queued_us ran_us answered_us stranger shape chain""".split()
 FACET = """id kind client server item definition method effect outcome detail""".split()
-CUT = 20
+CUT, VALUES = 20, 41
+
+
+def kept(db, seq):
+    """What a row of kept values has to name: the hashes of what is sealed, zeros for what is not there."""
+    sealed = db.execute("SELECT arguments, result FROM payloads WHERE seq = ?", (seq,)).fetchone()
+    return sealed and b"".join(bytes(32) if text is None else hashlib.sha256(text).digest() for text in sealed)
 
 
 def main(folder):
@@ -60,6 +66,8 @@ def main(folder):
             seen = before.hex()
         if kind == CUT:
             cut = detail
+        if kind == VALUES and kept(db, seq) != shape:
+            return f"the values that row {seq} names are gone or others"
         expected += 1
     if seen is None:
         return f"the log ends at row {expected - 1}, but row {anchored} was anchored"

@@ -43,12 +43,42 @@ fn values_are_kept_on_request_and_opened_by_a_person_only() {
         assert_eq!(home.json(&["audit", "verify"])["whole"], true);
         let told = home.run(&["audit", "export", "--format", "jsonl"]).1;
         assert!(!told.contains("plain words"), "an export has no values");
+        let (_, taken, err) = home.run(&["audit", "export", "--values"]);
+        assert!(taken.contains("plain words") && !taken.contains(HUSH), "{taken}{err}");
         let looked = home.json(&["audit", "list", "--kind", "person"]);
-        assert_eq!(looked["rows"][0]["tool"], "audit.values", "{looked}");
+        assert_eq!(looked["rows"][0]["tool"], "audit.take", "{looked}");
+        verify_apart(&home);
+        let looked = home.json(&["audit", "list", "--kind", "person"]);
+        assert_eq!(looked["rows"][1]["tool"], "audit.values", "{looked}");
         for file in ["callgate.db", "callgate.db-wal"] {
             let bytes = std::fs::read(home.path(file)).unwrap_or_default();
             let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
             assert!(!has("plain words") && !has(HUSH), "{file}");
         }
     }
+}
+
+/// The small program that is given with the format finds the log whole, and values that were changed.
+fn verify_apart(home: &Home) {
+    let copy = tempfile::tempdir().unwrap();
+    for file in ["callgate.db", "callgate.db-wal", "audit.key", "audit.anchor"] {
+        if let Ok(bytes) = std::fs::read(home.path(file)) {
+            std::fs::write(copy.path().join(file), bytes).unwrap();
+        }
+    }
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/verify-audit.py");
+    let python = |args: &[&str]| {
+        let run = stories::command("python3".as_ref()).args(args).output().unwrap();
+        (run.status.success(), String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned())
+    };
+    let folder = copy.path().display().to_string();
+    let whole = python(&[program, &folder]);
+    assert!(whole.0, "{}", whole.1);
+    let change = format!(
+        "import sqlite3; d = sqlite3.connect('{folder}/callgate.db'); \
+         d.execute('UPDATE payloads SET arguments = zeroblob(40)'); d.commit()"
+    );
+    assert!(python(&["-c", &change]).0);
+    let changed = python(&[program, &folder]);
+    assert!(!changed.0 && changed.1.contains("are gone or others"), "{}", changed.1);
 }

@@ -11,8 +11,7 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use operator::Problem;
 use operator::words::{
-    AuditAccepted, AuditExport, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTail, AuditTrail,
-    AuditValues, Tail,
+    AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTail, AuditTrail, AuditValues, Tail,
 };
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -50,7 +49,16 @@ pub trait AuditSource: Send + Sync {
     /// Accepts a log that does not reach its anchor, exactly as it was reported.
     fn accept(&self, what: &str) -> Result<AuditAccepted, Problem>;
     /// Every row of a filter, oldest first, until `take` says that it wants no more.
-    fn export(&self, filter: &AuditFilter, take: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), Problem>;
+    fn export(&self, filter: &AuditFilter, with: With, take: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), Problem>;
+}
+
+/// What an export tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum With {
+    /// Names, types and sizes.
+    Nothing,
+    /// The values that were kept, too.
+    Values,
 }
 
 /// A page of calls that were decided.
@@ -99,14 +107,14 @@ fn follow(source: Arc<dyn AuditSource>, filter: AuditFilter, seen: u64) -> BoxSt
     pieces.flatten().boxed()
 }
 
-/// The answer of `audit.export`.
-pub(crate) fn export(source: &Arc<dyn AuditSource>, asked: AuditExport, stopping: Stopping) -> Response {
+/// The answer of `audit.export` and `audit.take`.
+pub(crate) fn export(source: &Arc<dyn AuditSource>, filter: AuditFilter, with: With, stopping: Stopping) -> Response {
     let (send, rows) = mpsc::channel(AHEAD);
     let source = Arc::clone(source);
     // It ends when nobody takes its rows any more.
     tokio::task::spawn_blocking(move || {
         let mut take = |row| send.blocking_send(row).is_ok();
-        if let Err(problem) = source.export(&asked.filter, &mut take) {
+        if let Err(problem) = source.export(&filter, with, &mut take) {
             tracing::error!(%problem, "the log could not be written out to its end");
         }
     });

@@ -20,7 +20,7 @@ mod views;
 mod tests;
 
 pub use accept::serve;
-pub use audit::{AuditSource, Decided};
+pub use audit::{AuditSource, Decided, With};
 pub use logs::{Live, LogLines, LogOf, LogSource};
 pub use operations::{config_paths, config_report};
 pub use person::Deed;

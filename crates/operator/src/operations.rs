@@ -187,6 +187,8 @@ operations! {
     AuditAccept: "audit.accept", Person, 600 s, AuditAccept => Document<AuditAccepted>;
     /// The rows, oldest first.
     AuditExport: "audit.export", Read, 60 s, AuditExport => Lines<AuditRow>;
+    /// The same with the values that are kept, opened.
+    AuditTake: "audit.take", Person, 60 s, AuditTake => Lines<AuditRow>;
 }
 
 #[cfg(test)]
@@ -196,7 +198,7 @@ mod tests {
 
     #[test]
     fn names_are_verb_paths_and_found_again() {
-        assert_eq!(Name::ALL.len(), 41);
+        assert_eq!(Name::ALL.len(), 42);
         for &name in Name::ALL {
             assert_eq!(Name::parse(name.as_str()), Some(name));
             assert!(name.as_str().bytes().all(|b| b.is_ascii_lowercase() || b == b'.'), "{}", name.as_str());
@@ -249,7 +251,8 @@ mod tests {
                 "resume",
                 "catalog.approve",
                 "audit.values",
-                "audit.accept"
+                "audit.accept",
+                "audit.take"
             ]
         );
     }

@@ -19,7 +19,8 @@ fn main() {
     queries(root.path());
 }
 
-/// 40 tools of 8 servers, 4 clients, four shapes of arguments; one row in 50 is refused; a client and a tool are rare.
+/// 40 tools of 8 servers, 4 clients, four shapes of arguments; one row in 50 is refused, one in 2,000 a person's decision; a
+/// client and a tool are rare.
 fn fill(dir: &Path) {
     let (tell, told) = sync_channel(65536);
     let mut opened = Store::open(dir, &dir.join("run"), Options::new("bench"), move |word| {
@@ -50,6 +51,11 @@ fn fill(dir: &Path) {
         }
         let is_rare = number % 50_000 == 777;
         let is_refused = pick(50, 20) == 0;
+        let kind = match (number % 2_000, is_refused) {
+            (1_000, _) => Kind::Decision,
+            (_, true) => Kind::Refused,
+            (_, false) => Kind::Read,
+        };
         let call = opened.ledger.next_call();
         let tool = if is_rare { 40 } else { pick(40, 33) };
         let entry = Entry {
@@ -59,6 +65,7 @@ fn fill(dir: &Path) {
             method: Method::ToolCall,
             effect: Some(policy::Effect::Read),
             outcome: match (is_refused, pick(30, 25)) {
+                _ if kind == Kind::Decision => Outcome::Approved,
                 (true, 0..10) => Outcome::Denied,
                 (true, _) => Outcome::InvalidArguments,
                 (false, 0) => Outcome::ToolError,
@@ -68,7 +75,7 @@ fn fill(dir: &Path) {
             result_bytes: 213,
             stages: Stages { checked: 3, held: 0, queued: 0, ran: 48, answered: 4 },
             detail: Detail::Known(&details[usize::from(is_refused)]),
-            ..Entry::new(call, if is_refused { Kind::Refused } else { Kind::Read }, 1_790_000_000_000 + number * 100)
+            ..Entry::new(call, kind, 1_790_000_000_000 + number * 100)
         };
         let _ = opened.ledger.push(&entry);
     }
@@ -115,10 +122,25 @@ fn queries(dir: &Path) {
             println!("{what}, {limit}: {found} rows, {times}");
         }
     }
-    let times = times(|| {
+    let timed = times(|| {
         Reader::open(dir).unwrap().counts(&Filter::default()).unwrap();
     });
-    println!("counts: {times}; {:?}", Reader::open(dir).unwrap().counts(&Filter::default()).unwrap().outcomes);
+    println!("counts: {timed}; {:?}", Reader::open(dir).unwrap().counts(&Filter::default()).unwrap().outcomes);
+    // What `approval show` and `approval list` tell of one tool, and of a queue of 64.
+    let pair = |number: usize| Pair {
+        client: ["claude-code", "cursor", "zed"][number % 3].to_owned(),
+        server: format!("server{}", number % 8),
+        item: format!("tool_{}_read_file", number % 40),
+    };
+    for many in [1, 64] {
+        let pairs: Vec<Pair> = (0..many).map(pair).collect();
+        let mut asked = 0;
+        let timed = times(|| {
+            let counts = Reader::open(dir).unwrap().asked(&pairs).unwrap();
+            asked = counts.iter().map(|it| it.times).sum();
+        });
+        println!("history of {many}: asked {asked} times, {timed}");
+    }
     let start = Instant::now();
     let rows = Reader::open(dir).unwrap().stream(&Filter::default()).unwrap().map(Result::unwrap).count();
     println!("stream: {:.0} rows/s", rows as f64 / start.elapsed().as_secs_f64());

@@ -6,7 +6,7 @@ use crate::line::Line;
 use crate::seal::{Column, Seal};
 use crate::stored::Stored;
 use crate::writer::Writer;
-use crate::{CallNumber, Kind, ReadFault, Reader, jobs};
+use crate::{AuditRecord, CallNumber, Kind, ReadFault, Reader, jobs};
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
@@ -72,9 +72,23 @@ impl Reader {
     /// # Errors
     /// What is there cannot be read, is not what its row names, or cannot be opened.
     pub fn values(&self, call: CallNumber) -> Result<Vec<Opened>, ReadFault> {
+        self.opened(call, |_| true)
+    }
+
+    /// What was kept with this row; None where nothing was.
+    ///
+    /// # Errors
+    /// So as of a call.
+    pub fn value(&self, row: &AuditRecord) -> Result<Option<Opened>, ReadFault> {
+        let Some(call) = CallNumber::parse(&row.call) else { return Ok(None) };
+        Ok(self.opened(call, |seq| seq == row.seq)?.pop())
+    }
+
+    fn opened(&self, call: CallNumber, wants: impl Fn(u64) -> bool) -> Result<Vec<Opened>, ReadFault> {
         let damaged = || ReadFault::Sealed { what: "the values" };
         let mut all = Vec::new();
-        for row in self.stored_of(call)?.iter().filter(|row| row.text.kind == Kind::Values.code()) {
+        let is_it = |row: &&Stored| row.text.kind == Kind::Values.code() && wants(row.seq);
+        for row in self.stored_of(call)?.iter().filter(is_it) {
             let seal = Seal::read(&self.dir)?.ok_or_else(damaged)?;
             let both = sealed(&self.conn, row.seq)?.filter(|both| hashes(both)[..] == *row.shape);
             let (arguments, result) = both.ok_or_else(damaged)?;

@@ -203,6 +203,9 @@ pub enum Audit {
         /// The form
         #[arg(long, value_enum, default_value_t = ExportForm::Jsonl)]
         format: ExportForm,
+        /// With the values that were kept (hub.audit.payloads): only a person may, and it leaves a row
+        #[arg(long)]
+        values: bool,
     },
 }
 

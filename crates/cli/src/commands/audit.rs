@@ -8,7 +8,7 @@ use crate::show::{audit as show, trail};
 use operator::client::blocking::Client;
 use operator::op;
 use operator::words::{
-    AuditAccept, AuditCall, AuditExport, AuditFilter, AuditOpen, AuditQuery, AuditTail, Nothing, Tail,
+    AuditAccept, AuditCall, AuditExport, AuditFilter, AuditOpen, AuditQuery, AuditTail, AuditTake, Nothing, Tail,
 };
 
 /// Does one of them.
@@ -46,13 +46,20 @@ pub fn audit(command: Audit, hub: &Client, out: &Out) -> Result<Exit, Fault> {
             let accepted = pin::decide::<op::AuditAccept>(hub, |pin| AuditAccept { accept: accept.clone(), pin })?;
             out.document(&accepted, |_| format!("Accepted: the log goes on from row {}.\n", accepted.epoch))
         }
-        Audit::Export { filter, format } => export(filter, format, hub, out),
+        Audit::Export { filter, format, values } => export(filter, (format, values), hub, out),
     }
 }
 
 /// Rows go out one by one: a log may be larger than memory.
-fn export(filter: Filter, format: ExportForm, hub: &Client, out: &Out) -> Result<Exit, Fault> {
-    let rows = hub.lines::<op::AuditExport>(&AuditExport { filter: words(filter, out) })?;
+fn export(filter: Filter, (format, values): (ExportForm, bool), hub: &Client, out: &Out) -> Result<Exit, Fault> {
+    let filter = words(filter, out);
+    if values && format == ExportForm::Csv {
+        return Err(Fault::Usage("values are given as JSON lines only".into()));
+    }
+    let rows = match values {
+        true => pin::attempt(|pin| hub.lines::<op::AuditTake>(&AuditTake { filter: filter.clone(), pin }))?,
+        false => hub.lines::<op::AuditExport>(&AuditExport { filter })?,
+    };
     let json = out.form() == Form::Json || format == ExportForm::Jsonl;
     if !json {
         out.text(show::CSV_HEAD)?;

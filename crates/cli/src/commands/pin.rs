@@ -9,12 +9,16 @@ use operator::words::PinCode;
 use operator::{ClientError, Problem, code};
 use std::io;
 
-/// Does what only a person may do: where the hub wants the PIN, it is asked for until it is right or the hub has had
-/// enough.
+/// Does what only a person may do.
 pub fn decide<O: Document>(hub: &Client, input: impl Fn(Option<PinCode>) -> O::Input) -> Result<O::Output, Fault> {
+    attempt(|pin| hub.call::<O>(&input(pin)))
+}
+
+/// Tries it: where the hub wants the PIN, it is asked for until it is right or the hub has had enough.
+pub fn attempt<T>(this: impl Fn(Option<PinCode>) -> Result<T, ClientError>) -> Result<T, Fault> {
     let mut pin = None;
     loop {
-        let problem = match hub.call::<O>(&input(pin.take())) {
+        let problem = match this(pin.take()) {
             Err(ClientError::Refused(problem)) => problem,
             other => return Ok(other?),
         };

@@ -1,7 +1,7 @@
 //! The log as the person's door shows it: opened for reading each time, so that nothing is held between two looks.
 
 use contract::CallId;
-use control::{AuditSource, Decided, Deed};
+use control::{AuditSource, Decided, Deed, With};
 use operator::words::{
     AuditAccepted, AuditFilter, AuditPage, AuditQuery, AuditReport, AuditRow, AuditTrail, AuditValue, AuditValues,
 };
@@ -50,9 +50,6 @@ impl AuditSource for Log {
 
     fn values(&self, call: &str) -> Result<AuditValues, Problem> {
         let opened = self.reader()?.values(number(call)?).map_err(|fault| unreadable(&fault))?;
-        let text = |text: Option<Vec<u8>>| text.map(|text| String::from_utf8_lossy(&text).into_owned());
-        let value =
-            |it: OpenedValues| AuditValue { seq: it.seq, arguments: text(it.arguments), result: text(it.result) };
         Ok(AuditValues { call: call.to_owned(), values: opened.into_iter().map(value).collect() })
     }
 
@@ -133,15 +130,29 @@ impl AuditSource for Log {
         Ok(AuditAccepted { epoch: epochs.last().copied().unwrap_or_default() })
     }
 
-    fn export(&self, wanted: &AuditFilter, take: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), Problem> {
-        let reader = self.reader()?;
+    fn export(&self, wanted: &AuditFilter, with: With, take: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), Problem> {
+        let (reader, opener) = (self.reader()?, self.reader()?);
         for record in reader.stream(&filter(wanted)?).map_err(|fault| unreadable(&fault))? {
-            if !take(row(record.map_err(|fault| unreadable(&fault))?)) {
+            let record = record.map_err(|fault| unreadable(&fault))?;
+            let kept = (with == With::Values && record.kind == Kind::Values.as_str()).then(|| opener.value(&record));
+            let mut row = row(record);
+            match kept {
+                None | Some(Ok(None)) => {}
+                Some(Ok(Some(opened))) => row.values = Some(value(opened)),
+                // The others are not lost with it.
+                Some(Err(fault)) => row.why = Some(format!("its values cannot be opened: {fault}")),
+            }
+            if !take(row) {
                 break;
             }
         }
         Ok(())
     }
+}
+
+fn value(it: OpenedValues) -> AuditValue {
+    let text = |text: Option<Vec<u8>>| text.map(|text| String::from_utf8_lossy(&text).into_owned());
+    AuditValue { seq: it.seq, arguments: text(it.arguments), result: text(it.result) }
 }
 
 /// The row of a deed.
@@ -160,6 +171,9 @@ fn note(deed: &Deed) -> Note {
         (None, Name::TokenRemove) => (Kind::Token, Outcome::Ok, about, "removed".to_owned()),
         (None, Name::ApprovalPin) => (Kind::Setting, Outcome::Ok, "pin".to_owned(), about),
         (None, Name::AuditValues) => (Kind::Person, Outcome::Ok, operation.to_owned(), format!("of call {about}")),
+        (None, Name::AuditTake) => {
+            (Kind::Person, Outcome::Ok, operation.to_owned(), format!("of all calls under the filter {about}"))
+        }
         (None, _) => (Kind::Setting, Outcome::Ok, operation.to_owned(), "done".to_owned()),
     };
     let detail = json!({
@@ -229,5 +243,6 @@ fn row(record: AuditRecord) -> AuditRow {
         answered_us: record.answered_us,
         arguments: record.arguments,
         detail: record.detail,
+        values: None,
     }
 }

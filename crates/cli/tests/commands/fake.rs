@@ -297,7 +297,12 @@ impl AuditSource for NoLog {
     fn accept(&self, _: &str) -> Result<AuditAccepted, operator::Problem> {
         no_log()
     }
-    fn export(&self, _: &AuditFilter, _: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), operator::Problem> {
+    fn export(
+        &self,
+        _: &AuditFilter,
+        _: control::With,
+        _: &mut dyn FnMut(AuditRow) -> bool,
+    ) -> Result<(), operator::Problem> {
         no_log()
     }
 }

@@ -11,7 +11,7 @@ mod tools;
 
 pub use config::{config_paths, config_report};
 
-use crate::audit;
+use crate::audit::{self, With};
 use crate::logs::{self, LogOf};
 use crate::person::{self, Deed};
 use crate::problems::{Failure, Outcome};
@@ -170,7 +170,16 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
             shared.attempts.done(&Deed::done(name, peer, None));
             document::<op::AuditAccept>(accepted)
         }
-        Name::AuditExport => Ok(audit::export(&parts.audit, input::<op::AuditExport>(&body)?, shared.stopping)),
+        Name::AuditExport => {
+            let filter = input::<op::AuditExport>(&body)?.filter;
+            Ok(audit::export(&parts.audit, filter, With::Nothing, shared.stopping))
+        }
+        Name::AuditTake => {
+            let filter = input::<op::AuditTake>(&body)?.filter;
+            let about = serde_json::to_string(&filter).ok();
+            shared.attempts.done(&Deed::done(name, peer, about));
+            Ok(audit::export(&parts.audit, filter, With::Values, shared.stopping))
+        }
         Name::PolicyCheck => {
             nothing::<op::PolicyCheck>(&body)?;
             document::<op::PolicyCheck>(policy::check(hub).await?)

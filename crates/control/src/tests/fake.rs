@@ -259,7 +259,12 @@ impl AuditSource for Deeds {
     fn accept(&self, _: &str) -> Result<AuditAccepted, operator::Problem> {
         no_log()
     }
-    fn export(&self, _: &AuditFilter, _: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), operator::Problem> {
+    fn export(
+        &self,
+        _: &AuditFilter,
+        _: crate::audit::With,
+        _: &mut dyn FnMut(AuditRow) -> bool,
+    ) -> Result<(), operator::Problem> {
         no_log()
     }
 }

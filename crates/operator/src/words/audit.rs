@@ -103,6 +103,10 @@ pub struct AuditRow {
     pub arguments: Vec<String>,
     /// More, as JSON text, or empty.
     pub detail: String,
+    /// Values that were kept with it, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional = nullable)]
+    pub values: Option<AuditValue>,
 }
 
 /// Rows, the latest first.
@@ -230,6 +234,19 @@ pub struct AuditAccept {
 pub struct AuditAccepted {
     /// The row that says so.
     pub epoch: u64,
+}
+
+/// Rows to take away with the values that are kept, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(deny_unknown_fields)]
+pub struct AuditTake {
+    /// Which rows.
+    #[serde(default)]
+    pub filter: AuditFilter,
+    /// The PIN, where one is set.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub pin: Option<PinCode>,
 }
 
 /// Rows to take away, oldest first.

@@ -22,7 +22,7 @@ pub use approval::{
 };
 pub use audit::{
     AuditAccept, AuditAccepted, AuditCall, AuditExport, AuditFilter, AuditOpen, AuditPage, AuditQuery, AuditReport,
-    AuditRow, AuditTail, AuditTrail, AuditValue, AuditValues,
+    AuditRow, AuditTail, AuditTake, AuditTrail, AuditValue, AuditValues,
 };
 pub use call::{Call, CallFilter, CallList, CallSettle, CallSettled, CallStanding, Finding, PauseState, Rest, Resume};
 pub use catalog::{
