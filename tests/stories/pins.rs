@@ -338,3 +338,46 @@ fn what_a_result_says_to_the_model_stands_in_the_log_and_not_in_the_result() {
     let (_, shown, _) = server.home.run(&["audit", "show", row["call"].as_str().unwrap()]);
     assert!(shown.contains("in its result"), "{shown}");
 }
+
+#[test]
+fn what_is_checked_only_in_part_or_breaks_its_promise_is_told() {
+    let pattern = "^(?!never)";
+    let partly = look(
+        "Looks.",
+        json!({ "inputSchema": {
+        "type": "object", "properties": { "what": { "type": "string", "pattern": pattern } },
+    } }),
+    );
+    let broken = json!({
+        "name": "count", "description": "Counts.", "annotations": { "readOnlyHint": true },
+        "inputSchema": { "type": "object" },
+        "outputSchema": { "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] },
+    });
+    let results = json!({ "count": { "content": [], "structuredContent": { "n": "secret-9" } } });
+    let home = Changing::new(&json!({ "tools": [partly, broken], "results": results }));
+    let _hub = home.home.serve();
+    let mut client = home.host();
+    client.await_tool("c__look");
+    // Before any call: what a call would get.
+    let explained = home.home.json(&["policy", "explain", "c__look"]);
+    let tool = &explained["tools"][0];
+    assert_eq!((&tool["then"], &tool["partly_checked"]), (&json!("ask"), &json!([pattern])), "{explained}");
+    for words in [["server", "show", "c"], ["tool", "show", "c__look"]] {
+        let (_, out, _) = home.home.run(&words);
+        assert!(out.contains("partly checked") && out.contains(pattern), "{out}");
+    }
+    assert!(home.home.run(&["tool", "list"]).1.contains("partly checked"));
+    client.call("c__count", json!({}));
+    let row = eventually("the row of the call", || {
+        let rows = home.home.json(&["audit", "list"])["rows"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["tool"] == "c__count")
+    });
+    let told = [
+        home.home.run(&["audit", "show", row["call"].as_str().unwrap()]).1,
+        home.home.run(&["server", "show", "c"]).1,
+        home.home.run(&["logs"]).1,
+    ];
+    for text in &told {
+        assert!(text.contains("output schema") && !text.contains("secret-9"), "{text}");
+    }
+}

@@ -7,8 +7,8 @@ use hub::operate::{
     CallView, ClientView, Event as Happening, ReloadView, ServerDetail as DetailView, ServerView, ToolView,
 };
 use operator::words::{
-    Attached, CallOutcome, CallResult, ConfigChange, Event, Raw, Relay, Rest, Server, ServerDetail, ServerState,
-    Status, Tool, ToolDetail, Transport, Waiting,
+    Attached, CallOutcome, CallResult, ConfigChange, Event, HeldConfig, Raw, Relay, Rest, Server, ServerDetail,
+    ServerState, Status, Tool, ToolDetail, Transport, Waiting,
 };
 
 use serde::Deserialize;
@@ -32,7 +32,13 @@ pub fn status(view: hub::operate::Status) -> Status {
             paused_since_ms: view.pause.since_ms,
         },
         resting: rests(view.rests),
+        held: held(view.held, view.held_hash),
     }
+}
+
+/// What the config on disk would loosen.
+pub fn held(changes: Vec<String>, hash: Option<String>) -> HeldConfig {
+    HeldConfig { changes, hash }
 }
 
 /// Servers whose calls are refused where they would ask.
@@ -105,6 +111,7 @@ pub fn detail(view: DetailView) -> ServerDetail {
 
 /// Compiles its schema: on the blocking pool.
 pub fn tool(view: &ToolView) -> Tool {
+    let checked = view.checked();
     Tool {
         name: view.name.clone(),
         server: view.server.clone(),
@@ -113,7 +120,8 @@ pub fn tool(view: &ToolView) -> Tool {
         effect: view.effect,
         schema_hash: view.schema_hash.to_string(),
         definition_hash: view.definition_hash.to_string(),
-        unusable: view.unusable(),
+        unusable: checked.unusable,
+        partly_checked: checked.skipped,
     }
 }
 

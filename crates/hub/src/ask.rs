@@ -16,9 +16,11 @@ use contract::outcome::{Code, Output, Refusal};
 use contract::schema::Compiled;
 use frame::{Answer, Ask, Era, Reply};
 use others::Way;
+use policy::Judgement;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use store::Subject;
 use tokio::time::{Instant, timeout_at};
 use upstream::task;
 
@@ -28,6 +30,9 @@ const FIRST_LIST: Duration = Duration::from_millis(750);
 const CHANGE: Duration = Duration::from_secs(10);
 /// Arguments from this size on are checked on the blocking pool, in bytes.
 const LARGE: usize = 64 * 1024;
+
+/// What whoever names a tool that is in no list is told, and whoever names one that the rules hide.
+const NO_TOOL: &str = "There is no such tool. Nothing was executed.";
 
 /// Answers or sends on one request.
 pub(crate) fn ask(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>) {
@@ -244,8 +249,19 @@ fn checked(call: Pending, judged: Judged) {
 
 /// Ends a call that is not sent. A key that it had reserved is free again.
 pub(crate) fn refuse(call: Pending, refusal: Refusal) {
+    refuse_for(call, refusal, None);
+}
+
+/// Ends a call that the rules deny: its row says which of them.
+pub(crate) fn deny(call: Pending, refusal: Refusal, judgement: &Judgement) {
+    let verdict = call.thing.verdict(&call.seat.core.ledger, judgement);
+    refuse_for(call, refusal, Some(verdict));
+}
+
+fn refuse_for(call: Pending, refusal: Refusal, verdict: Option<Subject>) {
     let Pending { seat, thing, received, to, .. } = call;
-    let record = thing.record(&seat, received);
+    let mut record = thing.record(&seat, received);
+    record.judged(verdict);
     let record = match &to {
         To::Reply(_) => record,
         To::Case(case) => record.of_case(&case.row()),
@@ -270,15 +286,25 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
         let call = seat.core.ledger.stranger(seat, &name, code);
         reply.done(Answer::result(Refusal::new(code, message).of_call(call).tool_result(Output::Free)));
     };
+    if let Some(tool) = seat.core.hidden_tool(&seat.view, &name) {
+        // Unknown to whoever asks (rules.md 12), but not to the person who reads the log.
+        let thing = Thing::Tool(tool);
+        let judgement = seat.core.gate.judge(seat.identity.who.known_name(), &thing, &Bytes::from_static(b"{}"));
+        let mut record = thing.record(seat, received);
+        record.judged(Some(thing.verdict(&seat.core.ledger, &judgement)));
+        seat.core.ledger.refused(&record, Code::Denied);
+        let refusal = Refusal::new(Code::UnknownTool, NO_TOOL).of_call(record.id());
+        return reply.done(Answer::result(refusal.tool_result(Output::Free)));
+    }
     let Some(backend) = backend else {
-        return refuse(seat, reply, Code::UnknownTool, "There is no such tool. Nothing was executed.");
+        return refuse(seat, reply, Code::UnknownTool, NO_TOOL);
     };
     if backend.rules().disabled {
         let message = format!("The server `{}` is disabled. Nothing was executed.", backend.key());
         return refuse(seat, reply, Code::ServerUnavailable, &message);
     }
     if backend.is_listed() {
-        return refuse(seat, reply, Code::UnknownTool, "There is no such tool. Nothing was executed.");
+        return refuse(seat, reply, Code::UnknownTool, NO_TOOL);
     }
     let Some(server) = backend.server() else {
         let problem = backend.problem().unwrap_or("it cannot be run");

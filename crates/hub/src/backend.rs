@@ -103,6 +103,8 @@ pub struct Backend {
     subject: OnceCell<Subject>,
     /// What its server says outside of calls.
     murmur: RefCell<Murmur>,
+    /// Results that broke the output schema of their tool and were passed on.
+    broken: Cell<u64>,
 }
 
 impl Backend {
@@ -128,6 +130,7 @@ impl Backend {
             since: Instant::now(),
             subject: OnceCell::new(),
             murmur: RefCell::default(),
+            broken: Cell::new(0),
         })
     }
 
@@ -170,6 +173,18 @@ impl Backend {
     /// Whether its lists are known, live or from the store.
     pub fn is_listed(&self) -> bool {
         self.listed.get()
+    }
+    /// Results that broke the output schema of their tool and were passed on.
+    pub(crate) fn broken_results(&self) -> u64 {
+        self.broken.get()
+    }
+    /// Counts one. The log is told of the first, the second, the fourth and so on: a flood stays short.
+    pub(crate) fn broke_schema(&self, tool: &str, places: usize) {
+        let count = self.broken.get() + 1;
+        self.broken.set(count);
+        if count.is_power_of_two() {
+            tracing::warn!(server = %self.key, tool, places, count, "a result breaks the tool's output schema");
+        }
     }
     /// When the hub began to know it.
     pub fn since(&self) -> Instant {

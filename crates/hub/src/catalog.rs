@@ -17,7 +17,7 @@ use crate::agent::View;
 use crate::backend::Backend;
 use crate::gate::pins::Review;
 use crate::record::Audit;
-use bytes::BufMut;
+use bytes::{BufMut, Bytes};
 use contract::outcome::Output;
 use contract::schema::Compiled;
 use frame::Era;
@@ -25,7 +25,7 @@ use globset::GlobSet;
 use policy::{Hints, Judgement, Profile, Rulebook, Standing, Target};
 use read::{ReadEntry, ReadTool};
 use rustc_hash::FxHashMap;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use store::Subject;
@@ -41,6 +41,8 @@ pub struct ToolEntry {
     /// Its name in the aggregate and its own, as views keep them.
     names: [Rc<str>; 2],
     compiled: OnceCell<Result<Arc<Compiled>, String>>,
+    /// Whether part of its schema can't be checked, where that was looked at without a call.
+    partly: Cell<bool>,
     /// The compiled output schema; None where there is none that can be used.
     output: OnceCell<Option<Arc<Compiled>>>,
     subject: OnceCell<Subject>,
@@ -68,6 +70,7 @@ impl ToolEntry {
             lane,
             names,
             compiled: OnceCell::new(),
+            partly: Cell::new(false),
             output: OnceCell::new(),
             subject: OnceCell::new(),
             standing: RefCell::default(),
@@ -76,10 +79,16 @@ impl ToolEntry {
     }
     /// The compiled input schema, or why it cannot be used; compiled at the first call.
     pub fn compiled(&self) -> Result<Arc<Compiled>, String> {
-        let schema = || &self.read.raw[self.read.tool.input_schema.clone()];
-        self.compiled
-            .get_or_init(|| Compiled::compile(schema()).map(Arc::new).map_err(|fault| fault.to_string()))
-            .clone()
+        let compile = || Compiled::compile(&self.schema()).map(Arc::new).map_err(|fault| fault.to_string());
+        self.compiled.get_or_init(compile).clone()
+    }
+    /// The input schema as it was read.
+    pub(crate) fn schema(&self) -> Bytes {
+        self.read.raw.slice(self.read.tool.input_schema.clone())
+    }
+    /// Takes over that part of its schema can't be checked, from somebody who has looked.
+    pub(crate) fn found_partly_checked(&self) {
+        self.partly.set(true);
     }
     /// The compiled output schema. One that cannot be used costs only this check.
     pub(crate) fn output_compiled(&self) -> Option<Arc<Compiled>> {
@@ -131,7 +140,8 @@ impl ToolEntry {
     /// Whether part of its schema cannot be checked, as far as is known: nothing is compiled only to be listed. Every
     /// call is judged after its schema was compiled.
     fn is_partly_checked(&self) -> bool {
-        matches!(self.compiled.get(), Some(Ok(compiled)) if !compiled.skipped_patterns().is_empty())
+        self.partly.get()
+            || matches!(self.compiled.get(), Some(Ok(compiled)) if !compiled.skipped_patterns().is_empty())
     }
     /// What rules may know of it before any call.
     pub(crate) fn profile(&self) -> Profile<'_> {

@@ -3,7 +3,7 @@
 use crate::agent::{AgentHandle, Description, Notice, SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::facts::Known;
-use crate::catalog::{Catalog, ListKind};
+use crate::catalog::{Catalog, Entry, Hides, ListKind, ToolEntry};
 use crate::gate::Gate;
 use crate::operate::Event;
 use crate::record::Audit;
@@ -11,7 +11,7 @@ use crate::views;
 use bytes::Bytes;
 use frame::{Level, object};
 use globset::GlobSet;
-use policy::CallState;
+use policy::{CallState, Target};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -131,6 +131,46 @@ impl Core {
         let catalog = Rc::new(Catalog::build(view, &shelves, only, &self.gate));
         self.catalogs.borrow_mut().insert(view.clone(), Rc::clone(&catalog));
         catalog
+    }
+
+    /// All tools of all servers, those too that the rules hide from hosts, in the order of the config.
+    pub(crate) fn every_tool(&self) -> Vec<Rc<ToolEntry>> {
+        self.members(&View::All).iter().flat_map(|backend| backend.shelf().tools.clone()).collect()
+    }
+    /// All prompts, resources and templates of all servers.
+    pub(crate) fn every_entry(&self) -> Vec<(Target, Rc<Entry>)> {
+        let of = |target: Target, list: &[Rc<Entry>]| {
+            list.iter().map(|entry| (target, Rc::clone(entry))).collect::<Vec<_>>()
+        };
+        let shelves = self.members(&View::All).into_iter().map(|backend| backend.shelf());
+        let lists = shelves.flat_map(|shelf| {
+            [
+                of(Target::Prompt, &shelf.prompts),
+                of(Target::Resource, &shelf.resources),
+                of(Target::Resource, &shelf.templates),
+            ]
+        });
+        lists.flatten().collect()
+    }
+    /// A tool as a person may name it: in the aggregate, or by its own name where only one server has it.
+    pub(crate) fn any_tool(&self, name: &str) -> Option<Rc<ToolEntry>> {
+        let all = self.every_tool();
+        if let Some(tool) = all.iter().find(|tool| tool.read.exposed == name) {
+            return Some(Rc::clone(tool));
+        }
+        let mut own = all.iter().filter(|tool| &**tool.own_name() == name);
+        let first = own.next()?;
+        own.next().is_none().then(|| Rc::clone(first))
+    }
+    /// A tool of that name that a view does not show because the rules hide it from all hosts.
+    pub(crate) fn hidden_tool(&self, view: &View, name: &str) -> Option<Rc<ToolEntry>> {
+        let members = self.members(view);
+        let tools: Vec<_> = members.iter().flat_map(|backend| backend.shelf().tools.clone()).collect();
+        let is_named = |tool: &&Rc<ToolEntry>| match view {
+            View::Server(_) => &**tool.own_name() == name,
+            View::All | View::Profile(_) => tool.read.exposed == name,
+        };
+        tools.iter().find(is_named).filter(|tool| self.gate.hides(tool)).cloned()
     }
 
     /// Servers of a view that have never been listed.

@@ -92,10 +92,28 @@ pub struct ToolView {
 }
 
 impl ToolView {
-    /// Why its schema cannot be used, if so. Compiles it: not for the relay thread.
-    pub fn unusable(&self) -> Option<String> {
-        let schema = self.definition.get(self.input_schema.clone()).unwrap_or_default();
-        Compiled::compile(schema).err().map(|fault| fault.to_string())
+    /// How far calls can be checked. Compiles its schema: not for the relay thread.
+    pub fn checked(&self) -> Checked {
+        Checked::of(self.definition.get(self.input_schema.clone()).unwrap_or_default())
+    }
+}
+
+/// How far calls of a tool can be checked against its input schema.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Why the schema cannot be used, if so: no call runs then.
+    pub unusable: Option<String>,
+    /// Patterns in it that are not checked, made visible; where there are some its calls ask at least.
+    pub skipped: Vec<String>,
+}
+
+impl Checked {
+    /// Compiles a schema: not for the relay thread.
+    pub fn of(schema: &[u8]) -> Checked {
+        match Compiled::compile(schema) {
+            Ok(compiled) => Checked { unusable: None, skipped: compiled.skipped_patterns().to_vec() },
+            Err(fault) => Checked { unusable: Some(fault.to_string()), skipped: Vec::new() },
+        }
     }
 }
 
@@ -149,6 +167,10 @@ pub struct Status {
     pub pause: Pause,
     /// Servers whose calls are refused where they would ask.
     pub rests: Vec<Rest>,
+    /// How the config would loosen what was accepted, each a sentence; it waits for a person.
+    pub held: Vec<String>,
+    /// Hash that lets it.
+    pub held_hash: Option<String>,
     /// Whether processes of hosts and servers decide like a person: `policy.approval.fromHostTree` as it holds now.
     pub from_host_tree: bool,
 }

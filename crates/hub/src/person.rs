@@ -1,5 +1,6 @@
 //! What a person asks and says about calls: words between the person's door and the gate. `Send`, plain values.
 
+use crate::operate::Checked;
 pub use contract::change::{DiffLine, Side};
 pub use contract::{CallId, Hash};
 pub use policy::{CallState, RuleFinding, RuleSource, Scope, Then, Tier};
@@ -169,6 +170,8 @@ pub struct Explained {
     pub depends: bool,
     /// Whether hosts do not see it at all.
     pub unlisted: bool,
+    /// How far its calls can be checked.
+    pub checked: Checked,
     /// What is remembered for this client.
     pub remembered: Option<Scope>,
 }

@@ -173,10 +173,11 @@ impl Relay {
                 }
             },
             Operation::Tools(server, tell) => {
-                let catalog = self.core.catalog(&View::All);
+                // For a person the tools exist that the rules hide from hosts, too.
+                let all = self.core.every_tool();
                 let of_server =
                     |tool: &&Rc<ToolEntry>| server.as_deref().is_none_or(|key| key == &**tool.backend.key());
-                drop(tell.send(catalog.tools().filter(|tool| of_server(tool)).map(|tool| views::tool(tool)).collect()));
+                drop(tell.send(all.iter().filter(of_server).map(|tool| views::tool(tool)).collect()));
             }
             Operation::Call(tool, arguments, tell) => self.call(&tool, &arguments, tell),
             Operation::Waiting(tell) => drop(tell.send(desk::waiting(&self.core))),
@@ -223,7 +224,10 @@ impl Relay {
                 let _ = tell.send(());
             }
             Operation::Policy(tell) => drop(tell.send(desk::policy(&self.core))),
-            Operation::Explain(question, tell) => drop(tell.send(desk::explain(&self.core, question))),
+            Operation::Explain(question, tell) => {
+                let core = Rc::clone(&self.core);
+                task::spawn("explain", async move { drop(tell.send(desk::explain(&core, question).await)) });
+            }
             Operation::Reload(tell) => {
                 let me = Rc::clone(self);
                 task::spawn("reload", async move { drop(tell.send(me.reload().await)) });
@@ -233,6 +237,7 @@ impl Relay {
     }
 
     fn status(&self) -> Status {
+        let held = self.core.gate.held();
         Status {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -252,6 +257,8 @@ impl Relay {
             unknown: self.core.count_of(CallState::Unknown),
             pause: self.core.gate.pause(),
             rests: self.core.gate.rests.all(),
+            held: held.as_ref().map(|held| held.sentences.clone()).unwrap_or_default(),
+            held_hash: held.map(|held| held.hash.to_string()),
             from_host_tree: self.core.gate.settings().policy.approval.from_host_tree,
         }
     }

@@ -400,6 +400,9 @@ impl Run {
     fn inspected(self: &Rc<Self>, inspected: Inspected) {
         match inspected {
             Inspected::Passed { answer, changes, broken } => {
+                if let (Some(tool), false) = (&self.tool, broken.is_empty()) {
+                    self.backend.broke_schema(&tool.read.tool.name, broken.len());
+                }
                 if !changes.is_none() || !broken.is_empty() {
                     self.record.borrow_mut().looked(&changes, broken.len());
                 }

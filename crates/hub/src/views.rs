@@ -114,12 +114,18 @@ pub(crate) fn detail(backend: &Backend) -> ServerDetail {
     let (running, starting) = server.map_or((0, 0), |server| server.load());
     let waiting = starting + backend.lanes.borrow().waiting();
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    let mut findings = backend.findings();
+    findings.extend(match backend.broken_results() {
+        0 => None,
+        1 => Some("1 result broke the output schema of its tool and was passed on".to_owned()),
+        many => Some(format!("{many} results broke the output schema of their tools and were passed on")),
+    });
     ServerDetail {
         server: self::server(backend),
         launch: rules.launch.clone(),
         env_names: rules.env_names.clone(),
         program: server.and_then(|server| server.program()),
-        findings: backend.findings(),
+        findings,
         noise_lines,
         stray_answers,
         running: count(running),

@@ -21,10 +21,13 @@ pub enum Length {
 
 /// Everything that waits, or that nothing does.
 pub fn diff(diff: &CatalogDiff, length: Length, screen: &Screen) -> String {
-    if diff.servers.is_empty() {
+    if diff.servers.is_empty() && diff.held.changes.is_empty() {
         return "Everything is as it was approved.\n".into();
     }
     let mut out = String::new();
+    if let Some(hash) = &diff.held.hash {
+        held(&diff.held.changes, hash, screen, &mut out);
+    }
     for review in &diff.servers {
         if !out.is_empty() {
             out.push('\n');
@@ -32,6 +35,20 @@ pub fn diff(diff: &CatalogDiff, length: Length, screen: &Screen) -> String {
         server(review, length, screen, &mut out);
     }
     out
+}
+
+/// What the config on disk would loosen.
+fn held(changes: &[String], hash: &str, screen: &Screen, out: &mut String) {
+    let text = "  It would let more run without a person. Until it is accepted the earlier rules hold.";
+    out.push_str(&format!("{}  {}\n", screen.paint(Ink::Bold, "config"), screen.paint(Ink::Warm, "held")));
+    out.push_str(&format!("{}\n", screen.paint(Ink::Faint, text)));
+    let width = screen.width.unwrap_or(usize::MAX).saturating_sub(4).max(20);
+    for change in changes {
+        for (at, line) in wrap(&escape(change), width).iter().enumerate() {
+            out.push_str(&format!("{}{line}\n", if at == 0 { "  - " } else { "    " }));
+        }
+    }
+    out.push_str(&format!("\n  accept all of it:  callgate catalog approve @policy --hash {}\n", escape(hash)));
 }
 
 fn server(review: &ServerReview, length: Length, screen: &Screen, out: &mut String) {

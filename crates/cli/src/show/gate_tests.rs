@@ -195,6 +195,7 @@ fn review() -> CatalogDiff {
         unchanged: 5,
     };
     CatalogDiff {
+        held: Default::default(),
         servers: vec![
             server.clone(),
             ServerReview { server: "notes".into(), blocked: true, entries: vec![], unchanged: 0, ..server },
@@ -247,6 +248,8 @@ fn explained(name: &str) -> Explained {
         most: Scope::Session,
         depends: true,
         unlisted: false,
+        unusable: None,
+        partly_checked: Vec::new(),
         definition: PinState::Approved,
         remembered: None,
     }
@@ -381,7 +384,11 @@ fn nothing_of_a_server_acts_on_the_terminal() {
             &screen,
         ));
         for length in [Length::Short, Length::Full] {
-            check_clean(&catalog::diff(&CatalogDiff { servers: vec![server.clone()] }, length, &screen));
+            check_clean(&catalog::diff(
+                &CatalogDiff { servers: vec![server.clone()], ..Default::default() },
+                length,
+                &screen,
+            ));
         }
         check_clean(&policy::one(&tool, &screen));
         check_clean(&policy::all(&PolicyExplained { tools: vec![tool.clone()], ..Default::default() }, &screen));

@@ -4,7 +4,7 @@ use super::approvals::{remembered, tier};
 use super::screen::{Ink, Screen};
 use super::servers::Fields;
 use super::table::{Cell, Column, Table};
-use super::tools::ink;
+use super::tools::{ink, unchecked};
 use operator::visible::escape;
 use operator::words::{Explained, PinState, PolicyExplained, PolicyReport, PolicyTotals, Severity, Then};
 
@@ -87,6 +87,12 @@ pub fn one(it: &Explained, screen: &Screen) -> String {
     }
     if it.depends {
         fields.put("depends", "on the arguments: other ones may be decided otherwise");
+    }
+    if let Some(why) = &it.unusable {
+        fields.prose("unusable", &format!("its schema can't be used, so no call of it runs: {why}"));
+    }
+    if !it.partly_checked.is_empty() {
+        fields.prose("partly checked", &unchecked(&it.partly_checked));
     }
     if it.unlisted {
         fields.put("listed", "no: hosts do not see it, and it answers as unknown");

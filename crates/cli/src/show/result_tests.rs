@@ -16,6 +16,7 @@ fn tools_and_results() {
         schema_hash: "sha256:1".into(),
         definition_hash: "sha256:2".into(),
         unusable: None,
+        partly_checked: Vec::new(),
     };
     let add = tool("notes__add", Effect::Write, Some("Adds a note.\nSecond line."));
     let broken =

@@ -1,5 +1,6 @@
 //! The hub at a glance.
 
+use super::arguments::many;
 use super::screen::{Ink, Screen};
 use super::servers::{self, Fields};
 use super::table::{Cell, Column, Table};
@@ -27,6 +28,14 @@ pub fn status(status: &Status, screen: &Screen) -> String {
         fields.put("relay", &slow(&status.relay));
     }
     waiting(&status.waiting, &mut fields);
+    if let Some(hash) = &status.held.hash {
+        let text = format!(
+            "the config would let more run without a person ({}); callgate catalog diff, then callgate catalog \
+             approve @policy --hash {hash}",
+            many(status.held.changes.len(), "change")
+        );
+        fields.prose("held", &text);
+    }
     for rest in &status.resting {
         fields.prose("refused", &super::approvals::rest(rest, screen));
     }

@@ -127,6 +127,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         schema_hash: HOSTILE.into(),
         definition_hash: HOSTILE.into(),
         unusable: Some(HOSTILE.into()),
+        partly_checked: Vec::new(),
     };
     let json = serde_json::json!({ HOSTILE: HOSTILE }).to_string();
     let definition = Raw::parse(&json).unwrap();
@@ -152,6 +153,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
     };
     let hub = Status {
         resting: vec![],
+        held: Default::default(),
         pid: 1,
         version: HOSTILE.into(),
         started_ms: 0,
@@ -204,6 +206,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
 fn the_status_of_a_quiet_hub() {
     let hub = Status {
         resting: vec![],
+        held: Default::default(),
         pid: 4711,
         version: "0.1.0".into(),
         started_ms: 1_700_000_000_000,
@@ -238,6 +241,7 @@ Hosts
     };
     let busy = Status {
         resting: vec![],
+        held: Default::default(),
         mcp_url: None,
         http_problem: Some("port 7 is taken by sshd".into()),
         config_problems: vec!["callgate.jsonc:3:5: mcpServers.x: unknown key".into()],

@@ -25,6 +25,7 @@ pub fn list(tools: &[Tool], screen: &Screen) -> String {
     for tool in tools {
         let about = match (&tool.unusable, &tool.description) {
             (Some(why), _) => Cell::new(Ink::Bad, &format!("unusable: {why}")),
+            (None, _) if !tool.partly_checked.is_empty() => Cell::new(Ink::Warm, "partly checked: it asks at least"),
             (None, Some(text)) => Cell::new(Ink::Faint, text.trim_start().lines().next().unwrap_or_default()),
             (None, None) => "".into(),
         };
@@ -32,6 +33,12 @@ pub fn list(tools: &[Tool], screen: &Screen) -> String {
     }
     let many = if tools.len() == 1 { "1 tool".into() } else { format!("{} tools", tools.len()) };
     format!("{}\n{}\n", table.draw(screen, 0), screen.paint(Ink::Faint, &many))
+}
+
+/// Which patterns are not checked, and what follows from it.
+pub fn unchecked(patterns: &[String]) -> String {
+    let patterns: Vec<String> = patterns.iter().map(|pattern| format!("`{pattern}`")).collect();
+    format!("not checked: {}. Its calls ask at least.", patterns.join(", "))
 }
 
 /// One tool with its definition.
@@ -47,6 +54,9 @@ pub fn detail(detail: &ToolDetail, screen: &Screen) -> String {
     fields.put("own name", &tool.own_name);
     if let Some(why) = &tool.unusable {
         fields.prose("unusable", why);
+    }
+    if !tool.partly_checked.is_empty() {
+        fields.prose("partly checked", &unchecked(&tool.partly_checked));
     }
     fields.put("schema", &tool.schema_hash);
     fields.put("definition", &tool.definition_hash);

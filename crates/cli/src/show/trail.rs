@@ -9,6 +9,7 @@ use super::servers::Fields;
 use super::when;
 use operator::visible::escape;
 use operator::words::{AuditRow, AuditTrail, AuditValues};
+use std::collections::BTreeMap;
 
 /// The whole story of one call.
 pub fn trail(trail: &AuditTrail, screen: &Screen) -> String {
@@ -107,6 +108,26 @@ impl Step {
     }
 }
 
+/// What was done to a result, as its row says it.
+fn looked(detail: &str) -> Vec<String> {
+    #[derive(serde::Deserialize, Default)]
+    #[serde(default)]
+    struct Looked {
+        changed: BTreeMap<String, u32>,
+        output_problems: usize,
+    }
+    let Looked { changed, output_problems } = serde_json::from_str(detail).unwrap_or_default();
+    let mut notes = Vec::new();
+    if !changed.is_empty() {
+        let counts: Vec<String> = changed.iter().map(|(what, count)| format!("{count} × {what}")).collect();
+        notes.push(format!("cleaned of {}", counts.join(", ")));
+    }
+    if output_problems > 0 {
+        notes.push(format!("breaks the tool's output schema in {}", many(output_problems, "place")));
+    }
+    notes
+}
+
 /// Whether a person changed the arguments with this decision.
 fn is_edited(row: &AuditRow) -> bool {
     serde_json::from_str::<serde_json::Value>(&row.detail).is_ok_and(|detail| detail.get("edited").is_some())
@@ -161,6 +182,9 @@ fn steps(rows: &[AuditRow]) -> Vec<Step> {
         let size = many(usize::try_from(row.result_bytes).unwrap_or(0), "byte");
         let note = format!("{}, {size}", row.outcome);
         steps.push(Step { took_us: Some(row.ran_us), ink: ink(row), ..plain("finished", note) });
+        for note in looked(&row.detail) {
+            steps.push(Step { ink: Ink::Warm, ..plain("result", note) });
+        }
         if row.answered_us > 0 {
             steps.push(Step { took_us: Some(row.answered_us), ..plain("answered", "its client has it".into()) });
         }

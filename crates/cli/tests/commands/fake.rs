@@ -226,6 +226,8 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
                 unknown: 0,
                 pause: hub::person::Pause::default(),
                 rests: vec![],
+                held: Vec::new(),
+                held_hash: None,
                 from_host_tree: true,
             })),
             Operation::Server(name, tell) => drop(tell.send(server(&name).map(|server| ServerDetail {

@@ -10,7 +10,8 @@ use crate::instance::Received;
 use crate::tree::{Kind, TextFault, Tree};
 use crate::visible;
 use declared::Declared;
-use jsonschema::{Draft, PatternOptions, Retrieve, ValidationOptions, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator};
 use serde_json::Value;
 use shape::Shape;
 use std::sync::Arc;
@@ -40,6 +41,9 @@ pub enum SchemaFault {
     /// A `$ref` that leads out of the schema, or nowhere.
     #[error("its reference {0:?} leads out of the schema or nowhere; nothing is ever loaded")]
     Reference(String),
+    /// A `$ref` that is relative to an `$id` outside of the schema.
+    #[error("one of its references leads out of the schema or nowhere; nothing is ever loaded")]
+    Elsewhere,
     /// References in a circle, each at the same value.
     #[error("its references go in a circle that never ends")]
     Endless,
@@ -84,8 +88,8 @@ impl Compiled {
         if !matches!(tree.root().kind(), Kind::Object | Kind::True | Kind::False) {
             return Err(SchemaFault::NoObject);
         }
-        let invalid = |fault: String| SchemaFault::Invalid(visible_text(&fault));
-        let mut schema: Value = serde_json::from_str(tree.text()).map_err(|fault| invalid(fault.to_string()))?;
+        let mut schema: Value = serde_json::from_str(tree.text())
+            .map_err(|fault| SchemaFault::Invalid(visible_text(&fault.to_string())))?;
         let draft = dialect(&mut schema)?;
         let shape = Shape::read(&schema)?;
         let sorted = patterns::sort_out(&schema, &shape);
@@ -96,7 +100,7 @@ impl Compiled {
         let chain = shape.chain;
         let built = options(patterns::MAX_SIZE).with_draft(draft).build(sorted.rest.as_ref().unwrap_or(&schema));
         Ok(Compiled {
-            validator: built.map_err(|fault| invalid(format!("{fault} at {}", fault.instance_path())))?,
+            validator: built.map_err(|fault| refused(&fault))?,
             declared: Declared::of(&schema),
             source: tree.text().into(),
             skipped: sorted.skipped.into(),
@@ -113,6 +117,18 @@ impl Compiled {
     /// The schema as it was given, parsed again: only refusals ask for it.
     pub(crate) fn schema(&self) -> Value {
         serde_json::from_str(&self.source).unwrap_or(Value::Null)
+    }
+}
+
+/// What the compiler refuses, in words of our own: its text speaks of its own making.
+fn refused(fault: &ValidationError<'_>) -> SchemaFault {
+    match fault.kind() {
+        ValidationErrorKind::Referencing(_) => SchemaFault::Elsewhere,
+        _ => {
+            let path = fault.instance_path().to_string();
+            let place = if path.is_empty() { "its root".to_owned() } else { visible_text(&path) };
+            SchemaFault::Invalid(format!("what stands at {place} is not allowed by its dialect"))
+        }
     }
 }
 

@@ -114,7 +114,12 @@ fn nothing_is_loaded() {
     }
     let outside = json!({"$id": "https://example.com/root", "type": "object", "properties": {
         "x": {"$ref": "https://example.com/other"}}});
-    assert!(matches!(compile(&outside), Err(SchemaFault::Invalid(_))));
+    assert_eq!(compile(&outside).unwrap_err(), SchemaFault::Elsewhere);
+    let wrong = compile(&json!({"type": "object", "properties": {"x": {"type": 5}}})).unwrap_err();
+    assert_eq!(
+        wrong.to_string(),
+        "the schema is not valid: what stands at /properties/x/type is not allowed by its dialect"
+    );
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use crate::problems::{Failure, Outcome};
 use crate::routes::Peer;
-use crate::views::gate as views;
+use crate::views::{gate as views, held};
 use hub::operate::OperatorHandle;
-use operator::words::{CatalogApprove, CatalogApproved, CatalogDiff, CatalogFilter};
+use operator::words::{CatalogApprove, CatalogApproved, CatalogDiff, CatalogFilter, HeldConfig};
 
 /// What waits for a review.
 pub async fn diff(hub: &OperatorHandle, filter: CatalogFilter) -> Outcome<CatalogDiff> {
@@ -12,8 +12,16 @@ pub async fn diff(hub: &OperatorHandle, filter: CatalogFilter) -> Outcome<Catalo
         // So that a mistyped name is not a clean server.
         hub.server(server).await?;
     }
+    // The config is no server's.
+    let held = match filter.server {
+        Some(_) => HeldConfig::default(),
+        None => {
+            let status = hub.status().await?;
+            held(status.held, status.held_hash)
+        }
+    };
     let servers = hub.reviews(filter.server).await?.into_iter().map(views::review).collect();
-    Ok(CatalogDiff { servers })
+    Ok(CatalogDiff { servers, held })
 }
 
 /// Approves exactly what was shown.

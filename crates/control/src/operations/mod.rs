@@ -47,6 +47,7 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         Name::ServerShow => {
             let server = input::<op::ServerShow>(&body)?.name;
             let mut detail = views::detail(hub.server(&server).await?);
+            detail.findings.extend(tools::findings(hub, &server).await?);
             let file = |name: String| parts.places.logs().join(name).to_string_lossy().into_owned();
             detail.log_file = detail.log_file.map(file);
             detail.resting = views::rests(hub.status().await?.rests);

@@ -2,7 +2,7 @@
 
 use crate::problems::{Failure, Outcome};
 use crate::views;
-use hub::operate::{OperatorHandle, ToolView};
+use hub::operate::{Checked, OperatorHandle, ToolView};
 use operator::words::{CallResult, ToolCall, ToolDetail, ToolFilter, ToolList, ToolName};
 
 /// The catalog, by server and name.
@@ -27,6 +27,25 @@ pub async fn show(hub: &OperatorHandle, asked: ToolName) -> Outcome<ToolDetail> 
         views::tool_detail(tool).ok_or_else(|| Failure::new("internal", "the definition in the catalog is not JSON"))
     });
     written.await.map_err(|_| unwritten())?
+}
+
+/// What of a server's tools can't be checked, a sentence for each.
+pub async fn findings(hub: &OperatorHandle, server: &str) -> Outcome<Vec<String>> {
+    let tools = hub.tools(Some(server.to_owned())).await?;
+    let said = |tool: &ToolView| {
+        let Checked { unusable, skipped } = tool.checked();
+        match (unusable, &skipped[..]) {
+            (Some(why), _) => Some(format!("tool `{}` can't be called: {why}", tool.own_name)),
+            (None, []) => None,
+            (None, all) => {
+                let patterns = all.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(", ");
+                let (own, what) = (&tool.own_name, if all.len() == 1 { "pattern" } else { "patterns" });
+                Some(format!("tool `{own}` is partly checked and asks at least: not checked {what} {patterns}"))
+            }
+        }
+    };
+    let written = tokio::task::spawn_blocking(move || tools.iter().filter_map(said).collect());
+    written.await.map_err(|_| unwritten())
 }
 
 fn unwritten() -> Failure {

@@ -149,6 +149,8 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, change: fn(&mut Status)) {
                     unknown: 0,
                     pause: hub::person::Pause::default(),
                     rests: Vec::new(),
+                    held: Vec::new(),
+                    held_hash: None,
                     from_host_tree: true,
                 };
                 change(&mut status);

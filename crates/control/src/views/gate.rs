@@ -8,6 +8,8 @@ use operator::words::{
 
 /// Characters of the arguments in an overview.
 const PREVIEW: usize = 400;
+/// Runs of so many white characters are told by their length there.
+const LONG_RUN: usize = 5;
 
 /// The id by which people and agents know a call.
 pub fn id(record: &CallRecord) -> String {
@@ -39,7 +41,7 @@ pub fn approval(it: &WaitingCall) -> Approval {
         waiters: it.waiters,
         preview: match record.is_unreadable {
             true => "(cannot be opened any more; it can only be denied)".to_owned(),
-            false => arguments.chars().take(PREVIEW).collect(),
+            false => brief(&arguments).chars().take(PREVIEW).collect(),
         },
         arguments_bytes: arguments.len() as u64,
         digest: record.sent.map(|digest| digest.to_string()).unwrap_or_default(),
@@ -51,6 +53,23 @@ pub fn approval(it: &WaitingCall) -> Approval {
         again: it.again.clone(),
         unreadable: record.is_unreadable,
     }
+}
+
+/// Arguments in one line: a long run of white space, which would push away what follows it, is told and not drawn.
+fn brief(arguments: &str) -> String {
+    let mut out = String::new();
+    let mut rest = arguments;
+    while let Some(run) = rest.find(|c: char| !c.is_whitespace()) {
+        match rest[..run].chars().count() {
+            0..LONG_RUN => out.push_str(&rest[..run]),
+            many => out.push_str(&format!("[{many} spaces]")),
+        }
+        rest = &rest[run..];
+        let word = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        out.push_str(&rest[..word]);
+        rest = &rest[word..];
+    }
+    out
 }
 
 fn kind(method: Method) -> ApprovalKind {
@@ -152,6 +171,8 @@ pub fn explained(it: person::Explained) -> Explained {
         most: scope(it.most),
         depends: it.depends,
         unlisted: it.unlisted,
+        unusable: it.checked.unusable,
+        partly_checked: it.checked.skipped,
         definition: PinState::Approved,
         remembered: it.remembered.map(scope),
     }
@@ -262,4 +283,17 @@ pub fn scope_in(scope: Scope) -> person::Scope {
 
 fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::brief;
+
+    #[test]
+    fn spaces_push_nothing_out_of_an_overview() {
+        let hidden = format!("{{\"a\": \"x{}rm -rf\"}}", " ".repeat(300));
+        assert_eq!(brief(&hidden), "{\"a\": \"x[300 spaces]rm -rf\"}");
+        assert_eq!(brief("{\"a\": 1,    \"b\": 2}"), "{\"a\": 1,    \"b\": 2}");
+        assert_eq!(brief(""), "");
+    }
 }

@@ -5,13 +5,13 @@ use super::{decide, hold, now_ms, review, settle, still};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
-use crate::operate::{Event as Happening, Refusal};
+use crate::operate::{Checked, Event as Happening, Refusal};
 use crate::person::{EntryState, Explained, Finding, Pause, Policy, Question, WaitingCall};
 use crate::who::Who;
 use bytes::Bytes;
 use contract::Arguments;
 use frame::object;
-use policy::{CallState, Event, Fallback, Scope, Then};
+use policy::{CallState, Effect, Event, Fallback, Scope, Target, Then};
 use std::borrow::Cow;
 use std::rc::Rc;
 use store::{CallRecord, Job, Method};
@@ -135,8 +135,7 @@ pub(crate) async fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Pause {
 }
 
 /// How the rules see one call, or every tool without arguments.
-pub(crate) fn explain(core: &Core, question: Question) -> Result<Vec<Explained>, Refusal> {
-    let catalog = core.catalog(&View::All);
+pub(crate) async fn explain(core: &Rc<Core>, question: Question) -> Result<Vec<Explained>, Refusal> {
     let client = question.client.unwrap_or_else(|| "operator".to_owned());
     let arguments = question.arguments.unwrap_or_default();
     let arguments = Arguments::read(Some(arguments.as_bytes()).filter(|text| !text.is_empty())).map_err(|unfit| {
@@ -144,17 +143,31 @@ pub(crate) fn explain(core: &Core, question: Question) -> Result<Vec<Explained>,
         Refusal::new("invalid_arguments", all.join("\n"))
     })?;
     let arguments = Bytes::copy_from_slice(arguments.text().as_bytes());
-    let Some(name) = question.tool else {
-        let mut all: Vec<Explained> = catalog.tools().map(|tool| explained(core, &client, tool, &arguments)).collect();
-        all.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
-        return Ok(all);
+    let tools = match question.tool {
+        None => core.every_tool(),
+        Some(name) => {
+            let unknown =
+                || Refusal::new("unknown_tool", format!("there is no tool `{name}`")).then("callgate tool list");
+            vec![core.any_tool(&name).ok_or_else(unknown)?]
+        }
     };
-    let unknown = || Refusal::new("unknown_tool", format!("there is no tool `{name}`")).then("callgate tool list");
-    let tool = catalog.tool(&name).ok_or_else(unknown)?;
-    Ok(vec![explained(core, &client, tool, &arguments)])
+    // A call is judged after its schema was compiled: so is what is said of it.
+    let schemas: Vec<Bytes> = tools.iter().map(|tool| tool.schema()).collect();
+    let checking = tokio::task::spawn_blocking(move || schemas.iter().map(|text| Checked::of(text)).collect());
+    let checked: Vec<Checked> =
+        checking.await.map_err(|_| Refusal::new("internal", "the schemas could not be read"))?;
+    let explained = tools.iter().zip(checked).map(|(tool, checked)| {
+        if !checked.skipped.is_empty() {
+            tool.found_partly_checked();
+        }
+        explained(core, &client, tool, &arguments, checked)
+    });
+    let mut all: Vec<Explained> = explained.collect();
+    all.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
+    Ok(all)
 }
 
-fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes) -> Explained {
+fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes, checked: Checked) -> Explained {
     let judgement = core.gate.judge_call(client, tool, arguments);
     let standing = tool.standing(&core.gate.settings().rulebook, core.gate.age());
     let held = still::all(core, &tool.backend, tool.read.effect);
@@ -180,6 +193,7 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes)
         most: judgement.most(),
         depends: standing.always().is_none(),
         unlisted: standing.is_unlisted(),
+        checked,
         remembered: of_tool.map(policy::Grant::scope).max(),
     }
 }
@@ -187,13 +201,26 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes)
 /// The policy as it is, and what is odd about it.
 pub(crate) fn policy(core: &Core) -> Policy {
     let settings = core.gate.settings();
-    let catalog = core.catalog(&View::All);
-    let tools: Vec<&Rc<ToolEntry>> = catalog.tools().collect();
-    let profiles: Vec<policy::Profile<'_>> = tools.iter().map(|tool| tool.profile()).collect();
+    let tools = core.every_tool();
+    let others = core.every_entry();
+    let profiles: Vec<policy::Profile<'_>> = tools
+        .iter()
+        .map(|tool| tool.profile())
+        .chain(others.iter().map(|(target, entry)| {
+            let read = &entry.read;
+            policy::Profile::bare(*target, &read.exposed, &read.own, entry.backend.key(), Effect::Read)
+        }))
+        .collect();
     let matches = |rule: &policy::RuleSource| {
-        let names = rule.tools.iter().filter_map(|pattern| Some(globset::Glob::new(pattern).ok()?.compile_matcher()));
-        let names: Vec<_> = names.collect();
-        tools.iter().filter(|tool| names.iter().any(|name| name.is_match(&tool.read.exposed))).count()
+        let globs = [(Target::Tool, &rule.tools), (Target::Prompt, &rule.prompts), (Target::Resource, &rule.resources)];
+        let globs = globs.map(|(target, patterns)| {
+            let all = patterns.iter().filter_map(|pattern| Some(globset::Glob::new(pattern).ok()?.compile_matcher()));
+            (target, all.collect::<Vec<_>>())
+        });
+        let names = |of: &&policy::Profile<'_>| {
+            globs.iter().any(|(target, all)| *target == of.target && all.iter().any(|glob| glob.is_match(of.name)))
+        };
+        profiles.iter().filter(names).count()
     };
     let rules = settings.policy.rules.iter();
     Policy {

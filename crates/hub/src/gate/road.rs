@@ -25,7 +25,7 @@ pub(crate) fn permit(call: Pending, arguments: Bytes) {
     let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
     let is_held = still::stands(core, call.thing.backend(), call.thing.effect());
     match policy::decide(request(&call, &arguments), &judgement) {
-        Verdict::Deny(_) => ask::refuse(call, denial(&judgement)),
+        Verdict::Deny(_) => ask::deny(call, denial(&judgement), &judgement),
         Verdict::Allow(_) | Verdict::Ask(_) if is_held => held(call, arguments, &judgement),
         Verdict::Allow(permit) => go(call, permit, arguments, &judgement),
         Verdict::Ask(request) => asked(call, request, arguments, &judgement),

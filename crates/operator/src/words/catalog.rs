@@ -1,6 +1,6 @@
 //! Definitions against what was approved.
 
-use super::{Effect, PinCode, PinState, Tier};
+use super::{Effect, HeldConfig, PinCode, PinState, Tier};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -129,6 +129,9 @@ pub struct ServerReview {
 pub struct CatalogDiff {
     /// By server, flagged ones first.
     pub servers: Vec<ServerReview>,
+    /// What the config on disk would loosen. An older hub does not say.
+    #[serde(default)]
+    pub held: HeldConfig,
 }
 
 /// Approves exactly what was reviewed.

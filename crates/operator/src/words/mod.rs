@@ -38,7 +38,7 @@ pub use policy::{
 };
 pub use raw::Raw;
 pub use server::{Server, ServerAdd, ServerDetail, ServerList, ServerName, ServerState, Transport};
-pub use status::{Attached, Nothing, Relay, Status, Stopping, Waiting};
+pub use status::{Attached, HeldConfig, Nothing, Relay, Status, Stopping, Waiting};
 pub use token::{NewToken, Token, TokenList, TokenName, TokenRemoved};
 pub use tool::{CallOutcome, CallResult, Effect, Tool, ToolCall, ToolDetail, ToolFilter, ToolList, ToolName};
 pub use verdict::{PinCode, PinState, Scope, Then, Tier};

@@ -105,6 +105,12 @@ pub struct Explained {
     pub depends: bool,
     /// Whether hosts do not see it at all.
     pub unlisted: bool,
+    /// Why its schema cannot be used, if so: then no call runs.
+    #[serde(default)]
+    pub unusable: Option<String>,
+    /// Patterns of its schema that are not checked; where there are some it is *partly checked* and asks at least.
+    #[serde(default)]
+    pub partly_checked: Vec<String>,
     /// How its definition stands.
     pub definition: PinState,
     /// Whether this client has an approval that is remembered.

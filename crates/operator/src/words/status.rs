@@ -39,6 +39,19 @@ pub struct Status {
     /// Servers whose calls are refused where they would ask. An older hub does not say.
     #[serde(default)]
     pub resting: Vec<Rest>,
+    /// What the config on disk would loosen. An older hub does not say.
+    #[serde(default)]
+    pub held: HeldConfig,
+}
+
+/// What the config on disk would let run without a person beyond what was accepted: until a person accepts it too, the
+/// earlier rules hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct HeldConfig {
+    /// Each a sentence; empty: nothing is held.
+    pub changes: Vec<String>,
+    /// `sha256:` and hex: accepts exactly that, as the hash of the target `@policy`.
+    pub hash: Option<String>,
 }
 
 /// What waits for a person.

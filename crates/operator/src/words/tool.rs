@@ -35,6 +35,9 @@ pub struct Tool {
     pub definition_hash: String,
     /// Why its schema cannot be used, if so.
     pub unusable: Option<String>,
+    /// Patterns of its schema that are not checked; where there are some it is *partly checked* and asks at least.
+    #[serde(default)]
+    pub partly_checked: Vec<String>,
 }
 
 /// The tools, in the order of the catalog.
