@@ -67,6 +67,35 @@ fn a_reply_that_lay_in_the_out_buffer_of_a_host_that_went_is_found_again_once() 
     }
 }
 
+/// The reply that tells of a lost one may be lost as well: it is told again, and still nothing runs twice.
+#[test]
+fn a_replayed_reply_that_is_lost_itself_is_found_again() {
+    let home = home();
+    let hub = home.serve();
+    let replays = || home.json(&["audit", "list", "--kind", "replayed"])["rows"].as_array().unwrap().len();
+    for lost in 0..3 {
+        let mut host = Host::lent(&home, Plug::Pipes, hub.pid(), "s__append_line");
+        host.call(20, "s__big_result", json!({ "bytes": 1_500_000 }));
+        // Before that the answer would fit into the pipe, and be as good as delivered.
+        eventually("the pipe is full", || {
+            let big = home.json(&["audit", "list", "--tool", "s__big_result"]);
+            (big["rows"].as_array().unwrap().len() > lost).then_some(())
+        });
+        host.call(11, "s__append_line", json!({ "text": "once" }));
+        eventually("it is answered", || {
+            let ended = home.json(&["audit", "list", "--tool", "s__append_line", "--kind", "end"]);
+            (ended["rows"].as_array().unwrap().len() == 1 && replays() == lost).then_some(())
+        });
+        host.adapter.kill();
+    }
+    let mut host = Host::lent(&home, Plug::Pipes, hub.pid(), "s__append_line");
+    host.call(10, "s__append_line", json!({ "text": "once" }));
+    assert!(is_replayed(&host.answer(10)["result"]));
+    host.call(11, "s__append_line", json!({ "text": "twice" }));
+    assert!(!is_replayed(&host.answer(11)["result"]));
+    assert_eq!(lines(&home), ["once", "twice"]);
+}
+
 /// A client over HTTP; `session` is a legacy one's.
 struct Http<'a> {
     url: String,
