@@ -11,6 +11,8 @@ use tokio::sync::Notify;
 const MOMENT: Duration = Duration::from_micros(60);
 /// With more exchanges than these at once there is always something to do, and others want the processor.
 const FEW: u32 = 2;
+/// So many exchanges by themselves, one after the other, show that there are not many at once any more.
+const CALM: u32 = 64;
 
 thread_local! {
     static AWAKE: Rc<Awake> = Rc::default();
@@ -19,6 +21,8 @@ thread_local! {
 #[derive(Default)]
 struct Awake {
     open: Cell<u32>,
+    /// Exchanges by themselves that are still to come before it is calm.
+    crowded: Cell<u32>,
     until: Cell<Option<Instant>>,
     is_asleep: Cell<bool>,
     wake: Notify,
@@ -26,7 +30,7 @@ struct Awake {
 
 impl Awake {
     fn stay(&self) {
-        if self.open.get() > FEW {
+        if self.open.get() > FEW || self.crowded.get() > 0 {
             return;
         }
         self.until.set(Some(Instant::now() + MOMENT));
@@ -44,6 +48,7 @@ impl Open {
     pub fn begin() -> Open {
         AWAKE.with(|awake| {
             awake.open.set(awake.open.get() + 1);
+            awake.crowded.set(if awake.open.get() > FEW { CALM } else { awake.crowded.get().saturating_sub(1) });
             awake.stay();
         });
         Open(())
@@ -80,6 +85,8 @@ pub fn begin() {
             awake.is_asleep.set(true);
             awake.wake.notified().await;
             while awake.until.get().is_some_and(|until| Instant::now() < until) {
+                // Whoever is to answer may have been put on this very processor.
+                std::thread::yield_now();
                 tokio::task::yield_now().await;
             }
         }
@@ -103,10 +110,15 @@ mod tests {
         assert!(is_awake());
         let third = Open::begin();
         assert!(!is_awake(), "there is enough to do");
-        drop(second);
-        assert!(is_awake());
-        drop((first, third));
+        drop((first, second, third));
+        assert!(!is_awake(), "more of them may come at once");
+        for _ in 0..CALM {
+            drop(Open::begin());
+        }
+        assert!(is_awake(), "they come one by one");
+        drop(Open::begin());
         assert!(is_awake(), "the next request may be on its way");
+        drop(Open::begin());
         rest();
         assert!(!is_awake());
     }
