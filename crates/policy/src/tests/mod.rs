@@ -17,20 +17,7 @@ use crate::{Effect, Fallback, Hints, Profile, RuleSource, Rulebook, Target, Then
 /// A tool of the server `shop` without hints.
 fn tool<'a>(name: &'a str) -> Profile<'a> {
     let own = name.split_once("__").map_or(name, |(_, own)| own);
-    Profile {
-        target: Target::Tool,
-        name,
-        own,
-        server: "shop",
-        effect: Effect::of(own, Hints::default()),
-        hints: Hints::default(),
-        tag: None,
-        flagged: false,
-        partly_checked: false,
-        takes_url: false,
-        arguments: &[],
-        annotations: b"",
-    }
+    Profile::bare(Target::Tool, name, own, "shop", Effect::of(own, Hints::default()))
 }
 
 /// A rule over tools.

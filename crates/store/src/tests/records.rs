@@ -169,6 +169,25 @@ fn a_settled_call_has_its_result_whatever_comes_first() {
     }
 }
 
+/// A call with a record is declared, sent and ended with the result `{}`; its end row comes before its result or after.
+fn run(desk: &mut Desk, call: CallNumber, end_first: bool) {
+    let ledger = &mut desk.opened.ledger;
+    let _ = ledger.push(&Entry::new(call, Kind::Intent, NOW));
+    ledger.flush();
+    desk.settled();
+    let mark = desk.opened.flight.mark(call).unwrap();
+    let job = Job::EndCall { call, outcome: Outcome::Ok, ended_ms: NOW, result: Some(Bytes::from_static(b"{}")) };
+    if end_first {
+        desk.end(call, Some(mark));
+        desk.settle().unwrap();
+        do_job(desk, job);
+    } else {
+        do_job(desk, job);
+        desk.end(call, Some(mark));
+        desk.settle().unwrap();
+    }
+}
+
 #[test]
 fn a_call_without_a_key_leaves_no_record() {
     for end_first in [true, false] {
@@ -176,21 +195,7 @@ fn a_call_without_a_key_leaves_no_record() {
         let mut desk = Desk::open(home.path());
         let call = next(&mut desk);
         do_job(&desk, put(&CallRecord { key: None, ..approved(call) }));
-        let ledger = &mut desk.opened.ledger;
-        let _ = ledger.push(&Entry::new(call, Kind::Intent, NOW));
-        ledger.flush();
-        desk.settled();
-        let mark = desk.opened.flight.mark(call).unwrap();
-        let job = Job::EndCall { call, outcome: Outcome::Ok, ended_ms: NOW, result: Some(Bytes::from_static(b"{}")) };
-        if end_first {
-            desk.end(call, Some(mark));
-            desk.settle().unwrap();
-            do_job(&desk, job);
-        } else {
-            do_job(&desk, job);
-            desk.end(call, Some(mark));
-            desk.settle().unwrap();
-        }
+        run(&mut desk, call, end_first);
         assert_eq!(desk.opened.vault.result(call).unwrap(), None);
         desk.stop();
         assert_eq!(reopened(home.path()).calls, []);
@@ -205,21 +210,7 @@ fn what_a_task_ended_with_is_kept_with_its_record() {
         let call = next(&mut desk);
         let task = CallRecord { key: None, task: Some("t1".into()), method: Method::PromptGet, ..approved(call) };
         do_job(&desk, put(&task));
-        let ledger = &mut desk.opened.ledger;
-        let _ = ledger.push(&Entry::new(call, Kind::Intent, NOW));
-        ledger.flush();
-        desk.settled();
-        let mark = desk.opened.flight.mark(call).unwrap();
-        let job = Job::EndCall { call, outcome: Outcome::Ok, ended_ms: NOW, result: Some(Bytes::from_static(b"{}")) };
-        if end_first {
-            desk.end(call, Some(mark));
-            desk.settle().unwrap();
-            do_job(&desk, job);
-        } else {
-            do_job(&desk, job);
-            desk.end(call, Some(mark));
-            desk.settle().unwrap();
-        }
+        run(&mut desk, call, end_first);
         assert_eq!(desk.opened.vault.result(call).unwrap().as_deref(), Some(&b"{}"[..]));
         desk.crash();
         let (arguments, edited) = (None, None);
