@@ -378,21 +378,9 @@ impl Run {
         }
         let (answer, me) = (answer.clone(), Rc::clone(self));
         task::spawn("look at a long result", async move {
-            // What is shared in a rope may not leave this thread.
-            let text = match &answer {
-                Answer::Result { era, body } => (Some(*era), body.join()),
-                Answer::Error(error) => (None, error.join()),
-            };
-            let looking = tokio::task::spawn_blocking(move || {
-                let answer = match text {
-                    (Some(era), body) => Answer::Result { era, body: body.into() },
-                    (None, error) => Answer::Error(error.into()),
-                };
-                look.look(answer, Effort::LONG)
-            });
-            match looking.await {
-                Ok(Some(inspected)) => me.inspected(inspected),
-                Ok(None) | Err(_) => me.end(Err(Failure::Unreadable("its result could not be looked at".into()))),
+            match look.look_apart(answer).await {
+                Some(inspected) => me.inspected(inspected),
+                None => me.end(Err(Failure::Unreadable("its result could not be looked at".into()))),
             }
         });
     }

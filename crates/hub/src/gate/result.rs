@@ -54,6 +54,23 @@ impl Look {
         Look { cleaner, schema, check, most, edited }
     }
 
+    /// Looks on the blocking pool, however long it takes. None: even that was too much.
+    pub(crate) async fn look_apart(self, answer: Answer) -> Option<Inspected> {
+        // What is shared in a rope may not leave this thread.
+        let text = match answer {
+            Answer::Result { era, body } => (Some(era), body.join()),
+            Answer::Error(error) => (None, error.join()),
+        };
+        let looking = tokio::task::spawn_blocking(move || {
+            let answer = match text {
+                (Some(era), body) => Answer::Result { era, body: body.into() },
+                (None, error) => Answer::Error(error.into()),
+            };
+            self.look(answer, Effort::LONG)
+        });
+        looking.await.ok().flatten()
+    }
+
     /// Whether this takes too long for the relay thread.
     pub(crate) fn is_long(&self, answer: &Answer) -> bool {
         let body = match answer {
