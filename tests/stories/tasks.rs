@@ -6,21 +6,21 @@ use serde_json::{Value, json};
 use std::path::Path;
 use stories::{Client, Home, HttpReply, Hub, command, eventually, http, sample, text};
 
-const ORDER: &str = "s__append_line";
+pub const ORDER: &str = "s__append_line";
 
-fn home() -> Home {
+pub fn home() -> Home {
     let home = Home::new();
     let lines = home.path("lines.txt").display().to_string();
     home.configure(&json!({ "mcpServers": { "s": sample(&["--file", &lines]) } , "policy": {} }));
     home
 }
 
-fn lines(home: &Home) -> Vec<String> {
+pub fn lines(home: &Home) -> Vec<String> {
     let text = std::fs::read_to_string(home.path("lines.txt")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-fn meta(capabilities: Value) -> Value {
+pub fn meta(capabilities: Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "story", "version": "1" },
@@ -28,16 +28,16 @@ fn meta(capabilities: Value) -> Value {
     })
 }
 
-fn takes_tasks() -> Value {
+pub fn takes_tasks() -> Value {
     meta(json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } }))
 }
 
-fn ask(client: &mut Client, method: &str, mut params: Value) -> Value {
+pub fn ask(client: &mut Client, method: &str, mut params: Value) -> Value {
     params["_meta"] = takes_tasks();
     client.ask(method, params)
 }
 
-fn host(home: &Home, name: &str) -> Client {
+pub fn host(home: &Home, name: &str) -> Client {
     let mut client = home.stdio(&["--host", name]);
     eventually("its tool", || {
         let tools = ask(&mut client, "tools/list", json!({}));
@@ -46,24 +46,24 @@ fn host(home: &Home, name: &str) -> Client {
     client
 }
 
-fn order(client: &mut Client, text: &str) -> Value {
+pub fn order(client: &mut Client, text: &str) -> Value {
     ask(client, "tools/call", json!({ "name": ORDER, "arguments": { "text": text } }))["result"].take()
 }
 
-fn get(client: &mut Client, task: &Value) -> Value {
+pub fn get(client: &mut Client, task: &Value) -> Value {
     ask(client, "tasks/get", json!({ "taskId": task }))
 }
 
 /// The task when it has come to this.
-fn comes_to(client: &mut Client, task: &Value, status: &str) -> Value {
+pub fn comes_to(client: &mut Client, task: &Value, status: &str) -> Value {
     eventually(status, || Some(get(client, task)["result"].take()).filter(|it| it["status"] == status))
 }
 
-fn waiting(home: &Home) -> Vec<Value> {
+pub fn waiting(home: &Home) -> Vec<Value> {
     home.json(&["approval", "list"])["approvals"].as_array().unwrap().clone()
 }
 
-fn approve(home: &Home, approval: &Value) -> Value {
+pub fn approve(home: &Home, approval: &Value) -> Value {
     home.json(&["approval", "approve", approval["id"].as_str().unwrap(), "--remember", "once"])
 }
 
@@ -263,24 +263,28 @@ fn a_task_cut_off_by_a_crash_is_told_to_be_unknown_and_is_not_run_again() {
     assert_eq!(lines(&home), Vec::<String>::new());
 }
 
-struct Door<'a> {
-    hub: &'a Hub,
-    token: String,
+pub struct Door<'a> {
+    pub hub: &'a Hub,
+    pub token: String,
 }
 
 impl Door<'_> {
-    fn ask(&self, method: &str, name: &str, mut params: Value) -> HttpReply {
+    pub fn ask(&self, method: &str, name: &str, mut params: Value) -> HttpReply {
         params["_meta"] = takes_tasks();
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
-        let head = [
+        let mut head = self.head(method);
+        head.push(format!("Mcp-Name: {name}"));
+        http(&self.hub.url(), "POST", &head, &body)
+    }
+
+    pub fn head(&self, method: &str) -> Vec<String> {
+        vec![
             format!("Authorization: Bearer {}", self.token),
             "Content-Type: application/json".into(),
             "Accept: application/json, text/event-stream".into(),
             "MCP-Protocol-Version: 2026-07-28".into(),
             format!("Mcp-Method: {method}"),
-            format!("Mcp-Name: {name}"),
-        ];
-        http(&self.hub.url(), "POST", &head, &body)
+        ]
     }
 }
 
