@@ -37,6 +37,8 @@ mod keys;
 mod layers;
 #[cfg(target_os = "linux")]
 mod lend;
+#[cfg(unix)]
+mod listening;
 #[cfg(target_os = "linux")]
 mod lost;
 #[cfg(unix)]

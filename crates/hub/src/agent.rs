@@ -4,15 +4,18 @@ use crate::ask;
 use crate::core::Core;
 use crate::gate::case::Case;
 use crate::gate::receipt::Arrivals;
+use crate::gate::watched;
 use crate::road::Run;
 use crate::who::Who;
 use bytes::Bytes;
-use frame::{Ask, Level, Reply};
+use frame::{Answer, Ask, Level, Origin, Reply};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::SystemTime;
 use store::{CallRecord, Subject};
+
+pub use crate::gate::watched::Watched;
 
 /// What a client sees.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -121,6 +124,7 @@ impl AgentHandle {
             next: Cell::new(0),
             since: SystemTime::now(),
             arrivals: Arrivals::default(),
+            watching: Rc::default(),
         });
         self.core.seat_taken(&seat);
         Ok(Seat { seat })
@@ -149,6 +153,8 @@ pub struct SeatCore {
     pub(crate) since: SystemTime,
     /// What of its calls that may change something has reached it.
     pub(crate) arrivals: Arrivals,
+    /// One more holder for each of its tasks that it hears of.
+    pub(crate) watching: Rc<()>,
     running: RefCell<FxHashMap<u64, Running>>,
     next: Cell<u64>,
 }
@@ -181,6 +187,7 @@ impl SeatCore {
             level: Cell::new(None),
             since: SystemTime::now(),
             arrivals: Arrivals::default(),
+            watching: Rc::default(),
             running: RefCell::default(),
             next: Cell::new(0),
         })
@@ -240,6 +247,15 @@ impl Seat {
     pub fn set_level(&self, level: Option<Level>) {
         self.seat.level.set(level);
         self.seat.core.levels_changed();
+    }
+    /// Tells how those of this client's own tasks stand that the filter of a `subscriptions/listen` names (`taskIds`), at
+    /// once and whenever that changes. `tell` gets the members of a `notifications/tasks`' params without the braces, never
+    /// before this has returned.
+    ///
+    /// # Errors
+    /// The error object to answer with: its client has not said that it takes tasks, or `taskIds` is no list of texts.
+    pub fn watch(&self, origin: &Origin, filter: &Bytes, tell: Rc<dyn Fn(&str)>) -> Result<Watched, Answer> {
+        watched::watch(&self.seat, origin, filter, tell)
     }
     /// Asks. Methods: every client→server request but those that a door answers itself (`initialize`, `ping`,
     /// `logging/setLevel`, `server/discover`, `subscriptions/listen`). The reply may come before this returns.

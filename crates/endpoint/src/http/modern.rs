@@ -7,10 +7,10 @@ use super::gate::{Refusal, Takes};
 use super::mirror::{self, Mismatch, VERSION};
 use super::outbox::List;
 use super::post::{self, Message, Post};
-use super::shared::{Filter, Listens, Shared};
+use super::shared::{Filter, Listens, Shared, Subscription};
 use super::{Door, shared};
 use bytes::Bytes;
-use frame::{Era, Kind, object};
+use frame::{Era, Kind, Origin, object};
 use http::{HeaderMap, StatusCode};
 use hub::agent::UnknownView;
 use std::cell::{Cell, RefCell};
@@ -69,7 +69,7 @@ pub fn message(door: &Door, post: Post, message: &Message) {
             let out = modern_host::discovered(&about.capabilities, &about.server_info, about.instructions.as_deref());
             ready(post, &id, &out);
         }
-        "subscriptions/listen" => listen(door, post, &shared, message),
+        "subscriptions/listen" => listen(door, post, &shared, message, &origin),
         _ => ask(door, post, &shared, message.question(origin)),
     }
 }
@@ -134,7 +134,7 @@ fn ask(door: &Door, post: Post, shared: &Shared, question: Question) {
     }
 }
 
-fn listen(door: &Door, post: Post, shared: &Shared, message: &Message) {
+fn listen(door: &Door, post: Post, shared: &Shared, message: &Message, origin: &Origin) {
     let id = &message.frame.id();
     let Some(wanted) = message.params.get("notifications").filter(|filter| filter.first() == Some(&b'{')) else {
         return ready(post, id, &post::error(-32602, "notifications is needed, an object"));
@@ -143,7 +143,13 @@ fn listen(door: &Door, post: Post, shared: &Shared, message: &Message) {
         return post.responder.send(Refusal::Accept.into());
     }
     let filter = offered(&wanted, &Bytes::from(shared.place.describe().capabilities));
-    shared.listens.open(id, filter, post.responder.stream(HeaderMap::new()), door.bounds.listens);
+    let number = shared.listens.number();
+    let tasks = match shared.place.watch(origin, &wanted, shared.listens.teller(number)) {
+        Ok(tasks) => tasks,
+        Err(error) => return ready(post, id, &modern_host::answer(error, "")),
+    };
+    let to = Subscription { number, id: id.clone(), filter, tasks };
+    shared.listens.open(to, post.responder.stream(HeaderMap::new()), door.bounds.listens);
 }
 
 /// What a filter asks for and the view has to tell.

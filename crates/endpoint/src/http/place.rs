@@ -1,8 +1,8 @@
 //! What this door needs of the hub, as traits, so that tests can put a scripted hub behind it.
 
 use bytes::Bytes;
-use frame::{Ask, Level, Reply};
-use hub::agent::{AgentHandle, Description, Identity, Notices, Seat, Ticket, UnknownView, View};
+use frame::{Answer, Ask, Level, Origin, Reply};
+use hub::agent::{AgentHandle, Description, Identity, Notices, Seat, Ticket, UnknownView, View, Watched};
 use std::rc::Rc;
 
 /// Lets clients in.
@@ -24,6 +24,11 @@ pub trait Place {
     fn input_schema(&self, tool: &str) -> Option<Bytes>;
     /// As [`Seat::set_level`].
     fn set_level(&self, level: Option<Level>);
+    /// As [`Seat::watch`].
+    ///
+    /// # Errors
+    /// As there.
+    fn watch(&self, origin: &Origin, filter: &Bytes, tell: Rc<dyn Fn(&str)>) -> Result<Watched, Answer>;
     /// As [`Seat::ask`].
     fn ask(&self, ask: Ask, reply: Box<dyn Reply>) -> Box<dyn Running>;
 }
@@ -52,6 +57,9 @@ impl Place for Seat {
     }
     fn set_level(&self, level: Option<Level>) {
         Seat::set_level(self, level);
+    }
+    fn watch(&self, origin: &Origin, filter: &Bytes, tell: Rc<dyn Fn(&str)>) -> Result<Watched, Answer> {
+        Seat::watch(self, origin, filter, tell)
     }
     fn ask(&self, ask: Ask, reply: Box<dyn Reply>) -> Box<dyn Running> {
         Box::new(Seat::ask(self, ask, reply))

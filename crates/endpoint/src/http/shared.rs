@@ -6,9 +6,10 @@ use super::call::Calls;
 use super::outbox::List;
 use super::place::Place;
 use super::session::Holder;
+use bytes::Bytes;
 use contract::Hash;
 use frame::Rope;
-use hub::agent::{Notice, Notices};
+use hub::agent::{Notice, Notices, Watched};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -29,32 +30,45 @@ impl Filter {
     fn has(self, list: List) -> bool {
         self.0[list as usize]
     }
+}
+
+/// What one listen request was granted.
+pub struct Subscription {
+    /// Of [`Listens::number`].
+    pub number: u64,
+    /// Raw id of the request, which is the id of the subscription.
+    pub id: Bytes,
+    /// The lists.
+    pub filter: Filter,
+    /// The tasks.
+    pub tasks: Watched,
+}
+
+impl Subscription {
     /// As it stands in a message.
-    fn json(self) -> String {
-        let wanted = List::ALL.into_iter().filter(|&list| self.has(list));
-        let members: Vec<_> = wanted.map(|list| format!("\"{}ListChanged\":true", list.as_str())).collect();
+    fn json(&self) -> String {
+        let wanted = List::ALL.into_iter().filter(|&list| self.filter.has(list));
+        let mut members: Vec<_> = wanted.map(|list| format!("\"{}ListChanged\":true", list.as_str())).collect();
+        members.extend(self.tasks.accepted().map(|ids| format!("\"taskIds\":{ids}")));
         format!("{{{}}}", members.join(","))
     }
 }
 
 struct Listen {
-    number: u64,
-    /// Raw id of the request, which is the id of the subscription.
-    id: String,
-    filter: Filter,
+    to: Subscription,
     events: Events,
 }
 
 impl Listen {
     fn tag(&self) -> String {
-        format!("\"_meta\":{{\"{SUBSCRIPTION_ID}\":{}}}", self.id)
+        format!("\"_meta\":{{\"{SUBSCRIPTION_ID}\":{}}}", String::from_utf8_lossy(&self.to.id))
     }
     fn acknowledge(&self) -> Rope {
         format!(
             "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{{{},\
              \"notifications\":{}}}}}",
             self.tag(),
-            self.filter.json()
+            self.to.json()
         )
         .into()
     }
@@ -66,11 +80,16 @@ impl Listen {
         )
         .into()
     }
+    /// `task`: members of a task object.
+    fn task(&self, task: &str) -> Rope {
+        format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{{{task},{}}}}}", self.tag())
+            .into()
+    }
     /// Ends it in good order.
     fn end(self) {
         let text = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"resultType\":\"complete\",{}}}}}",
-            self.id,
+            String::from_utf8_lossy(&self.to.id),
             self.tag()
         );
         // Who has gone needs no end.
@@ -86,17 +105,32 @@ pub struct Listens {
 }
 
 impl Listens {
+    /// A number for one more subscription.
+    pub fn number(&self) -> u64 {
+        self.last.set(self.last.get() + 1);
+        self.last.get()
+    }
+
+    /// Tells the subscription of that number how a task of its client stands.
+    pub fn teller(self: &Rc<Self>, number: u64) -> Rc<dyn Fn(&str)> {
+        let listens = Rc::downgrade(self);
+        Rc::new(move |task| {
+            let Some(listens) = listens.upgrade() else { return };
+            let told = |listen: &Listen| listen.to.number != number || listen.events.event(&listen.task(task)).is_ok();
+            listens.tell(told);
+        })
+    }
+
     /// Acknowledges a listen request and keeps its stream; over `max` the oldest one ends.
-    pub fn open(self: &Rc<Self>, id: &[u8], filter: Filter, events: Events, max: usize) {
-        let number = self.last.get() + 1;
-        self.last.set(number);
+    pub fn open(self: &Rc<Self>, to: Subscription, events: Events, max: usize) {
+        let number = to.number;
         let listens = Rc::downgrade(self);
         events.on_closed(Box::new(move || {
-            if let Some(listens) = listens.upgrade() {
-                listens.list.borrow_mut().retain(|listen| listen.number != number);
-            }
+            let Some(listens) = listens.upgrade() else { return };
+            let gone: Vec<_> = listens.list.borrow_mut().extract_if(.., |listen| listen.to.number == number).collect();
+            drop(gone);
         }));
-        let listen = Listen { number, id: String::from_utf8_lossy(id).into_owned(), filter, events };
+        let listen = Listen { to, events };
         if listen.events.event(&listen.acknowledge()).is_err() {
             return;
         }
@@ -118,18 +152,19 @@ impl Listens {
     fn is_empty(&self) -> bool {
         self.list.borrow().is_empty()
     }
+
+    /// Who does not read has to listen anew: those for whom `told` is false are let go.
+    fn tell(&self, told: impl Fn(&Listen) -> bool) {
+        let lost: Vec<_> = self.list.borrow_mut().extract_if(.., |listen| !told(listen)).collect();
+        drop(lost);
+    }
 }
 
 impl Notices for Listens {
     fn notice(&self, notice: &Notice) {
         // Log lines belong to requests in this era; outside of one there is nobody to tell.
         let Some(list) = List::of(notice) else { return };
-        // Who does not read has to listen anew.
-        let told = |listen: &Listen| !listen.filter.has(list) || listen.events.event(&listen.changed(list)).is_ok();
-        let mut all = self.list.borrow_mut();
-        let lost: Vec<_> = all.extract_if(.., |listen| !told(listen)).collect();
-        drop(all);
-        drop(lost);
+        self.tell(|listen| !listen.to.filter.has(list) || listen.events.event(&listen.changed(list)).is_ok());
     }
 }
 

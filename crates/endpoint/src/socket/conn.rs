@@ -30,7 +30,7 @@ struct Open {
 }
 
 pub(super) struct Conn {
-    me: Weak<Conn>,
+    pub(super) me: Weak<Conn>,
     agents: AgentHandle,
     pub(super) out: Rc<Outbox>,
     view: RefCell<View>,
@@ -370,7 +370,7 @@ impl Conn {
                     batch,
                 );
             }
-            ("subscriptions/listen", Era::Modern) => self.listen(id, &params),
+            ("subscriptions/listen", Era::Modern) => self.listen(&seat, id, &params, &origin),
             ("logging/setLevel", Era::Legacy) => {
                 let level = object::get(&params, "level")
                     .and_then(|raw| object::text(&raw).and_then(|name| Level::parse(&name)));

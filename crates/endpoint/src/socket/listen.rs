@@ -2,9 +2,10 @@
 
 use super::conn::Conn;
 use bytes::Bytes;
-use frame::object;
-use hub::agent::{Notice, Notices};
-use wire::era::meta;
+use frame::{Origin, object};
+use hub::agent::{Notice, Notices, Seat, Watched};
+use std::rc::Rc;
+use wire::era::{meta, modern_host};
 
 /// A `subscriptions/listen` that is open.
 pub(super) struct Listen {
@@ -12,19 +13,32 @@ pub(super) struct Listen {
     tools: bool,
     prompts: bool,
     resources: bool,
+    /// The tasks that it hears of.
+    tasks: Watched,
 }
 
 impl Conn {
-    pub(super) fn listen(&self, id: Bytes, params: &Bytes) {
+    pub(super) fn listen(&self, seat: &Seat, id: Bytes, params: &Bytes, origin: &Origin) {
         let filter = object::get(params, "notifications").unwrap_or_default();
+        let (me, tag) = (self.me.clone(), id.clone());
+        let tell = move |task: &str| {
+            if let Some(me) = me.upgrade() {
+                me.tagged("notifications/tasks", &format!("{task},"), &tag);
+            }
+        };
+        let tasks = match seat.watch(origin, &filter, Rc::new(tell)) {
+            Ok(tasks) => tasks,
+            Err(error) => return self.say(&id, &modern_host::answer(error, ""), None),
+        };
         let wants = |key: &str| object::get(&filter, key).as_deref() == Some(b"true");
         let listen = Listen {
             id: id.clone(),
             tools: wants("toolsListChanged"),
             prompts: wants("promptsListChanged"),
             resources: wants("resourcesListChanged"),
+            tasks,
         };
-        let accepted: Vec<String> = [
+        let mut accepted: Vec<String> = [
             (listen.tools, "toolsListChanged"),
             (listen.prompts, "promptsListChanged"),
             (listen.resources, "resourcesListChanged"),
@@ -33,6 +47,7 @@ impl Conn {
         .filter(|(wanted, _)| *wanted)
         .map(|(_, key)| format!("\"{key}\":true"))
         .collect();
+        accepted.extend(listen.tasks.accepted().map(|ids| format!("\"taskIds\":{ids}")));
         let params = format!("\"notifications\":{{{}}},", accepted.join(","));
         self.tagged("notifications/subscriptions/acknowledged", &params, &id);
         self.wait_for(&id, None);

@@ -44,7 +44,7 @@ pub(crate) struct Case {
     /// Whether a decision is being made durable; the second decision is told who was first.
     pub is_deciding: Cell<bool>,
     /// Whether its row is in the database: before that nobody is told of it.
-    pub is_written: Cell<bool>,
+    is_written: Cell<bool>,
     /// What was said of it when it was last judged.
     pub judgement: RefCell<Option<Judgement>>,
     /// What held its kind when a person approved it, and did not keep the person from it.
@@ -57,6 +57,8 @@ pub(crate) struct Case {
     pub news: Notify,
     /// Rings when a decision has been made, or could not be written down.
     pub decided: Notify,
+    /// Rings at whatever changes how it stands.
+    pub change: Notify,
 }
 
 impl Case {
@@ -74,6 +76,7 @@ impl Case {
             badge: RefCell::default(),
             news: Notify::new(),
             decided: Notify::new(),
+            change: Notify::new(),
         })
     }
 
@@ -92,6 +95,14 @@ impl Case {
     /// Changes what is written of it; the state only goes through [`Case::step`].
     pub(crate) fn note(&self, change: impl FnOnce(&mut CallRecord)) {
         change(&mut self.row.borrow_mut());
+        self.change.notify_waiters();
+    }
+    pub(crate) fn is_written(&self) -> bool {
+        self.is_written.get()
+    }
+    pub(crate) fn set_written(&self, written: bool) {
+        self.is_written.set(written);
+        self.change.notify_waiters();
     }
     /// Takes a step; refused steps change nothing.
     pub(crate) fn step(&self, event: Event) -> Result<CallState, Unfit> {
@@ -99,6 +110,7 @@ impl Case {
         row.state = policy::next(row.state, event)?;
         drop(row);
         self.news.notify_one();
+        self.change.notify_waiters();
         Ok(self.state())
     }
 

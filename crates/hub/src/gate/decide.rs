@@ -70,7 +70,7 @@ pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refus
 /// A waiting call that is written down, by its id.
 pub(crate) fn find(core: &Core, id: &str) -> Option<Rc<Case>> {
     let call = CallNumber(id.parse::<contract::CallId>().ok()?.row());
-    core.gate.index.of_call(call).filter(|case| case.is_written.get())
+    core.gate.index.of_call(call).filter(|case| case.is_written())
 }
 
 pub(crate) fn unknown(id: &str) -> Refused {

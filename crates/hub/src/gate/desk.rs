@@ -28,7 +28,7 @@ pub(crate) fn trust(core: &Rc<Core>) {
 /// All calls that wait, or are approved and wait for their client; oldest first.
 pub(crate) fn waiting(core: &Core) -> Vec<WaitingCall> {
     let shows = |case: &Rc<Case>| {
-        case.is_written.get()
+        case.is_written()
             && matches!(case.state(), CallState::Waiting | CallState::Approved)
             && case.row().expires_ms > now_ms()
     };

@@ -153,7 +153,7 @@ fn write(core: &Rc<Core>, case: &Rc<Case>) {
     let written = core.ledger.put_call(row, Some(note));
     task::spawn("write down a waiting call", async move {
         if written.await.is_ok() {
-            case.is_written.set(true);
+            case.set_written(true);
             abort::at(Point::Asked, &case.row().tool);
             core.queue_changed();
             watch(&core, &case).await;

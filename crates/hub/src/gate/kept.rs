@@ -56,7 +56,7 @@ pub(crate) fn take_over(core: &Rc<Core>, calls: Vec<CallRecord>, grants: Vec<Gra
 /// A case that the store knows.
 fn known(row: CallRecord) -> Rc<Case> {
     let case = Case::new(row);
-    case.is_written.set(true);
+    case.set_written(true);
     case
 }
 

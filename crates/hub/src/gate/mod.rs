@@ -19,9 +19,11 @@ pub(crate) mod result;
 pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
+pub(crate) mod stand;
 pub(crate) mod still;
 pub(crate) mod tally;
 pub(crate) mod task;
+pub(crate) mod watched;
 
 use crate::catalog::{Hides, ToolEntry};
 use crate::config::{Accepted, PolicyConfig};

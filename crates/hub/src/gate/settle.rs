@@ -50,7 +50,7 @@ pub(crate) fn unrun(core: &Core, case: &Rc<Case>, event: Event, refusal: &Refusa
         row.arguments = None;
         row.edited = None;
     });
-    case.is_written.set(false);
+    case.set_written(false);
     let written = core.ledger.put_call(case.row().clone(), None);
     core.gate.index.leave(case);
     core.queue_changed();
@@ -59,7 +59,7 @@ pub(crate) fn unrun(core: &Core, case: &Rc<Case>, event: Event, refusal: &Refusa
         if let Err(cause) = written.await {
             tracing::error!(%cause, call = %case.id(), "the end of a task could not be written; a restart may run it");
         }
-        case.is_written.set(true);
+        case.set_written(true);
     });
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn unanswered(seat: &SeatCore, tool: &Rc<ToolEntry>, call: CallNumber
         ended_ms: now,
         ..CallRecord::new(call, seat.identity.id(), tool.backend.key(), thing.label(), now)
     });
-    case.is_written.set(true);
+    case.set_written(true);
     core.gate.index.enter(&case);
     core.ledger.save_call(case.row().clone());
     core.queue_changed();

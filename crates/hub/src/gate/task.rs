@@ -4,7 +4,7 @@
 
 use super::case::Case;
 use super::moves::{self, Move};
-use super::{decide, hold, settle};
+use super::{decide, hold, settle, stand};
 use crate::agent::SeatCore;
 use crate::ask::{Pending, To};
 use crate::backend::Backend;
@@ -12,17 +12,15 @@ use crate::core::Core;
 use crate::operate::Event as Happening;
 use crate::thing::Thing;
 use bytes::Bytes;
-use contract::outcome::{Code, Output, Refusal};
+use contract::outcome::{Code, Refusal};
 use frame::object::quote;
 use frame::{Answer, Ask, Era, Origin, Reply, Version};
 use policy::{CallState, Event};
 use std::rc::Rc;
-use store::{CallRecord, KEYS_KEPT_MS, Method, Outcome};
+use store::{CallRecord, Method, Outcome};
 use tokio::time::{Instant, timeout_at};
 use upstream::{State, task};
 
-/// How often a client is asked to look, in ms.
-const POLL_MS: u64 = 2_000;
 /// Whose word it is that a task was taken back.
 const BY_CLIENT: &str = "its client";
 
@@ -51,8 +49,7 @@ pub(crate) async fn tell(core: &Rc<Core>, case: &Rc<Case>) {
         let _ = moves::note(core, case, |row| row.task = None).await;
         return;
     }
-    let row = case.row().clone();
-    let text = document(&row, "task", "working", &sentence(&row), "");
+    let text = stand::begun(&case.row());
     for asker in told {
         asker.reply.done(Answer::Result { era: Era::Modern, body: text.clone().into() });
     }
@@ -71,9 +68,7 @@ pub(crate) fn ask(seat: &Rc<SeatCore>, ask: &Ask, reply: Box<dyn Reply>) {
     if !ask.origin.takes_tasks() {
         return reply.done(missing());
     }
-    let found = ask.params.string("taskId").and_then(|id| core.gate.index.of_task(&id));
-    let is_its_own = |case: &Rc<Case>| case.row().client == **seat.identity.id();
-    let Some(case) = found.filter(is_its_own) else {
+    let Some(case) = ask.params.string("taskId").and_then(|id| own(seat, &id)) else {
         return reply.done(Answer::error(-32602, "there is no such task, or it is no longer kept"));
     };
     match &*ask.method {
@@ -84,102 +79,24 @@ pub(crate) fn ask(seat: &Rc<SeatCore>, ask: &Ask, reply: Box<dyn Reply>) {
     }
 }
 
-fn missing() -> Answer {
+/// A task of this client: another one's does not exist for it.
+pub(crate) fn own(seat: &SeatCore, id: &str) -> Option<Rc<Case>> {
+    seat.core.gate.index.of_task(id).filter(|case| case.row().client == **seat.identity.id())
+}
+
+/// The error of whoever asks for a task and has not said that it takes any.
+pub(crate) fn missing() -> Answer {
     let text = "{\"code\":-32021,\"message\":\"tasks need the client capability io.modelcontextprotocol/tasks on the \
                 request\",\"data\":{\"requiredCapabilities\":{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}}";
     Answer::Error(Bytes::from_static(text.as_bytes()).into())
 }
 
 fn get(core: &Rc<Core>, case: &Rc<Case>, reply: Box<dyn Reply>) {
-    let row = case.row().clone();
-    let complete =
-        |status, message: &str, more: &str| Answer::result(document(&row, "complete", status, message, more));
-    let refused = |refusal: &Refusal| {
-        let result = refusal.tool_result(output(core, &row));
-        complete("completed", &refusal.message, &format!(",\"result\":{result}"))
-    };
-    match row.state {
-        CallState::Settled => {
-            let (core, case) = (Rc::clone(core), Rc::clone(case));
-            task::spawn("read what a task ended with", async move { reply.done(ended(&core, &case).await) });
-        }
-        // Told when it can no longer be undone.
-        CallState::Denied if !case.is_written.get() => reply.done(complete("working", "It is ending.", "")),
-        CallState::Denied if row.outcome == Outcome::Cancelled => {
-            reply.done(complete("cancelled", "Its client took it back. Nothing was executed.", ""));
-        }
-        CallState::Denied | CallState::Expired => reply.done(refused(&decide::verdict_of(case))),
-        CallState::Unknown => {
-            let message =
-                "It was sent and nobody knows whether it ran. It is not run again; a person has to settle it.";
-            reply.done(refused(&Refusal::new(Code::OutcomeUnknown, message).of_call(case.id())));
-        }
-        CallState::Reserved | CallState::Waiting | CallState::Approved | CallState::Intent | CallState::Freed => {
-            reply.done(complete("working", &sentence(&row), ""));
-        }
+    if let Some(stand) = stand::now(core, case) {
+        return reply.done(stand.answer());
     }
-}
-
-/// What a task that has run gave.
-async fn ended(core: &Rc<Core>, case: &Rc<Case>) -> Answer {
-    let row = case.row().clone();
-    let stored = match core.gate.index.is_unwritten(row.call) {
-        None if row.has_result => core.ledger.result(row.call).await,
-        unwritten => unwritten,
-    };
-    let (status, message, more) = match stored.and_then(|stored| settle::unpacked(&stored)) {
-        Some(Answer::Result { body, .. }) => ("completed", "It ran.", format!(",\"result\":{}", text(&body.join()))),
-        Some(Answer::Error(error)) => {
-            let error = text(&error.join());
-            ("failed", "Its server answered with an error.", format!(",\"error\":{error}"))
-        }
-        None => {
-            let message = "It ran; what it gave is not kept. It is not run again.";
-            let refusal = Refusal::new(Code::AlreadyRan, message).of_call(case.id());
-            ("completed", message, format!(",\"result\":{}", refusal.tool_result(output(core, &row))))
-        }
-    };
-    Answer::result(document(&row, "complete", status, message, &more))
-}
-
-fn text(bytes: &Bytes) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// What a refusal of it may carry: nothing structured where the tool is not known any more.
-fn output(core: &Core, row: &CallRecord) -> Output {
-    tool(core, row).map_or(Output::Declared, |thing| thing.tool().map_or(Output::Free, |tool| tool.output()))
-}
-
-/// A task as its client is told of it; `more` begins with a comma.
-fn document(row: &CallRecord, kind: &str, status: &str, message: &str, more: &str) -> String {
-    let since = row.asked_ms;
-    let updated = since.max(row.decided_ms).max(row.ended_ms);
-    // While nobody has decided it lives as long as it waits; what it ended with is kept for a day.
-    let until = if row.state == CallState::Waiting { row.expires_ms } else { updated + KEYS_KEPT_MS };
-    format!(
-        "{{\"resultType\":\"{kind}\",\"taskId\":{},\"status\":\"{status}\",\"statusMessage\":{},\"createdAt\":\"{}\",\
-         \"lastUpdatedAt\":\"{}\",\"ttlMs\":{},\"pollIntervalMs\":{POLL_MS}{more}}}",
-        quote(row.task.as_deref().unwrap_or_default()),
-        quote(message),
-        hold::moment(since),
-        hold::moment(updated),
-        until.saturating_sub(since),
-    )
-}
-
-/// How a task stands that has not ended. Never names a command that decides.
-fn sentence(row: &CallRecord) -> String {
-    let id = contract::CallId::new(row.call.0);
-    match row.state {
-        CallState::Waiting | CallState::Reserved => {
-            format!(
-                "Waiting for a person to decide (approval {id}). Not executed yet; it runs by itself once approved."
-            )
-        }
-        CallState::Approved => format!("Approved (approval {id}); it is about to run."),
-        _ => "It is running.".to_owned(),
-    }
+    let (core, case) = (Rc::clone(core), Rc::clone(case));
+    task::spawn("read what a task ended with", async move { reply.done(stand::read(&core, &case).await.answer()) });
 }
 
 /// Its client wants it no more: what has not been sent will not be.

@@ -2,8 +2,8 @@
 
 use super::super::place::{Hub, Place, Running};
 use bytes::Bytes;
-use frame::{Answer, Ask, Level, Progress, Reply};
-use hub::agent::{Description, Identity, Notice, Notices, UnknownView, View};
+use frame::{Answer, Ask, Level, Origin, Progress, Reply};
+use hub::agent::{Description, Identity, Notice, Notices, UnknownView, View, Watched};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -125,6 +125,10 @@ impl Place for FakePlace {
     }
     fn set_level(&self, level: Option<Level>) {
         self.state.levels.borrow_mut().push(level);
+    }
+    /// It has no tasks.
+    fn watch(&self, _: &Origin, _: &Bytes, _: Rc<dyn Fn(&str)>) -> Result<Watched, Answer> {
+        Ok(Watched::default())
     }
     fn ask(&self, ask: Ask, reply: Box<dyn Reply>) -> Box<dyn Running> {
         let params = String::from_utf8(ask.params.text().to_vec()).unwrap();
