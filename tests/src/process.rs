@@ -11,6 +11,8 @@ pub struct Guarded {
     child: Child,
     lines: Option<Receiver<String>>,
     errors: Arc<Mutex<String>>,
+    /// Ends with its stderr.
+    silent: Receiver<()>,
 }
 
 impl Guarded {
@@ -30,16 +32,18 @@ impl Guarded {
             told
         });
         let errors = Arc::new(Mutex::new(String::new()));
+        let (speaks, silent) = sync_channel::<()>(0);
         if let Some(mut err) = child.stderr.take() {
             let errors = Arc::clone(&errors);
             std::thread::spawn(move || {
+                let _speaks = speaks;
                 let mut chunk = [0; 4096];
                 while let Ok(length @ 1..) = err.read(&mut chunk) {
                     errors.lock().unwrap().push_str(&String::from_utf8_lossy(&chunk[..length]));
                 }
             });
         }
-        Guarded { child, lines, errors }
+        Guarded { child, lines, errors, silent }
     }
 
     /// Process id.
@@ -77,9 +81,11 @@ impl Guarded {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();
     }
-    /// Waits for its end: the exit code, -1 after a signal.
+    /// Waits for its end and for its last words: the exit code, -1 after a signal.
     pub fn wait(&mut self) -> i32 {
         let status = crate::eventually("the end of a process", || self.child.try_wait().unwrap());
+        // Bounded: a hub that it started may go on with the same stderr.
+        let _ = self.silent.recv_timeout(std::time::Duration::from_secs(1));
         status.code().unwrap_or(-1)
     }
 }

@@ -49,8 +49,13 @@ pub(crate) fn all(core: &Core, backend: &Backend, effect: Effect) -> Vec<Still> 
     all
 }
 
-/// What keeps a call that was approved without knowing of it.
+/// What keeps a call that was approved without knowing of it. A pause is known to who decides in it, also where the
+/// decision is from before a restart.
 pub(crate) fn unknown_to(case: &Case, core: &Core, backend: &Backend, effect: Effect) -> Option<Still> {
-    let knew = case.knew.borrow();
-    all(core, backend, effect).into_iter().find(|still| !knew.contains(still))
+    let (knew, decided_ms) = (case.knew.borrow(), case.row().decided_ms);
+    let is_known = |still: &Still| match *still {
+        Still::Paused(since_ms) => since_ms <= decided_ms,
+        Still::Distrust | Still::Question(_) => knew.contains(still),
+    };
+    all(core, backend, effect).into_iter().find(|still| !is_known(still))
 }
