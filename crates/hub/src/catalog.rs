@@ -2,6 +2,7 @@
 //! a new one. `tools/list` never asks a server.
 
 pub mod facts;
+pub(crate) mod masked;
 mod pages;
 pub mod read;
 pub(crate) mod remembered;
