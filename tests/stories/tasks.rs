@@ -54,23 +54,6 @@ pub fn get(client: &mut Client, task: &Value) -> Value {
     ask(client, "tasks/get", json!({ "taskId": task }))
 }
 
-/// Begins to listen to a task: the id of the subscription.
-pub fn listen(client: &mut Client, task: &Value) -> Value {
-    let params = json!({ "notifications": { "taskIds": [task] }, "_meta": takes_tasks() });
-    let id = client.send("subscriptions/listen", params);
-    client.await_message("an acknowledgement", |it| it["method"] == "notifications/subscriptions/acknowledged");
-    id
-}
-
-/// The end of the task that is listened to, or the error by which the listening ended.
-pub fn end_heard(client: &mut Client, subscription: &Value) -> Value {
-    let mut heard = client.await_message("the end of a task", |it| {
-        let is_news = it["method"] == "notifications/tasks" && it["params"]["status"] != "working";
-        is_news || it["id"] == *subscription
-    });
-    if heard.get("params").is_some() { heard["params"].take() } else { heard }
-}
-
 /// The task when it has come to this.
 pub fn comes_to(client: &mut Client, task: &Value, status: &str) -> Value {
     eventually(status, || Some(get(client, task)["result"].take()).filter(|it| it["status"] == status))
