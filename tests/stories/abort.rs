@@ -58,6 +58,23 @@ fn outcome(answer: &Value) -> String {
     }
 }
 
+/// Begins to listen to a task: the id of the subscription.
+fn listen(client: &mut Client, task: &Value) -> Value {
+    let params = json!({ "notifications": { "taskIds": [task] }, "_meta": tasks::takes_tasks() });
+    let id = client.send("subscriptions/listen", params);
+    client.await_message("an acknowledgement", |it| it["method"] == "notifications/subscriptions/acknowledged");
+    id
+}
+
+/// The end of the task that is listened to, or the error by which the listening ended.
+fn end_heard(client: &mut Client, subscription: &Value) -> Value {
+    let mut heard = client.await_message("the end of a task", |it| {
+        let is_news = it["method"] == "notifications/tasks" && it["params"]["status"] != "working";
+        is_news || it["id"] == *subscription
+    });
+    if heard.get("params").is_some() { heard["params"].take() } else { heard }
+}
+
 impl Trial {
     fn new(kind: Kind, point: Point) -> Trial {
         let home = Home::new();
@@ -139,10 +156,10 @@ impl Trial {
             "task" => {
                 let id = first["result"]["taskId"].clone();
                 // Whoever asks a dead hub starts another one; a listener is told that it died.
-                let heard = tasks::listen(client, &id);
+                let heard = listen(client, &id);
                 approved = self.approve();
                 if approved {
-                    told = outcome(&tasks::end_heard(client, &heard));
+                    told = outcome(&end_heard(client, &heard));
                 }
                 task = Some(id);
             }
