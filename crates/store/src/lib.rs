@@ -21,6 +21,7 @@ mod jobs;
 mod kept;
 mod ledger;
 mod line;
+mod nap;
 mod open;
 mod own_keys;
 mod payload;
@@ -38,6 +39,7 @@ mod sober;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod unwritten;
 mod vault;
 mod verify;
 mod words;
