@@ -1,6 +1,7 @@
 //! Requests that wait for a person: row first, wait second. A request is held open as long as its client is known to
 //! wait; then it is told that it is pending, and the record waits on. A client that takes tasks is told of one at once.
 
+use super::apart::{Digests, Question};
 use super::case::{Asker, Case};
 use super::moves::{self, Move};
 use super::still::{self, Still};
@@ -30,7 +31,7 @@ const NOTICE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_secs(20);
 
 /// Puts a call before the person.
-pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent: Option<Hash>) {
+pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, digests: Digests) {
     let core = Rc::clone(&call.seat.core);
     if is_full(&core, call.seat.identity.id()) {
         let message = "Too many calls wait for a person already. Nothing was executed.";
@@ -43,8 +44,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     let case = match call.to {
         To::Case(case) => case,
         To::Reply(reply) => {
-            let asked = call.thing.digest(call.thing.arguments(&call.ask.params).as_ref(), &core.ledger);
-            let asked = asked.or(sent).unwrap_or_else(|| Hash::of(&arguments));
+            let asked = digests.asked.or(digests.sent).unwrap_or_else(|| Hash::of(&arguments));
             let case = Case::new(meet::row_of(&call.seat, &call.thing, asked));
             core.gate.index.enter(&case);
             let Pending { seat, ticket, ask, thing, received, .. } = call;
@@ -62,7 +62,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         row.asked_ms = now;
         row.expires_ms = now + u64::try_from(core.gate.settings().expire.as_millis()).unwrap_or(u64::MAX / 2);
         row.arguments = Some(arguments);
-        row.sent = sent;
+        row.sent = digests.sent;
         tell_why(row, judgement, &core, &thing);
         if let Some(before) = before {
             let id = before.id();
@@ -117,11 +117,27 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     if still::stands(core, call.thing.backend(), call.thing.effect()) {
         return;
     }
-    let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
-    let request = road::request(&call, &arguments);
+    let Some(question) = Question::of(&call, &arguments) else {
+        let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
+        return let_through(core, case, &call, &arguments, &judgement);
+    };
+    let (core, case) = (Rc::clone(core), Rc::clone(case));
+    task::spawn("judge long waiting arguments again", async move {
+        let Some(found) = question.find().await else { return };
+        let is_as_it_was = case.state() == CallState::Waiting && !case.under_way.get() && !case.is_deciding.get();
+        match found.holds(&core, &call.thing) {
+            _ if !is_as_it_was => {}
+            true => let_through(&core, &case, &call, &arguments, &found.judgement),
+            false => reconsider(&core, &case),
+        }
+    });
+}
+
+fn let_through(core: &Rc<Core>, case: &Rc<Case>, call: &Pending, arguments: &Bytes, judgement: &Judgement) {
+    let request = road::request(call, arguments);
     let by = match judgement.then() {
         Then::Allow => "the rules of now",
-        Then::Ask if road::by_grant(core, request, &judgement).is_some() => "an approval that is remembered",
+        Then::Ask if road::by_grant(core, request, judgement).is_some() => "an approval that is remembered",
         Then::Ask | Then::Deny => return,
     };
     let (core, case) = (Rc::clone(core), Rc::clone(case));
