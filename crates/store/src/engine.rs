@@ -191,9 +191,8 @@ impl Engine {
                     let settled = guards.into_iter().map(|call| Settled { call, result: Err(cause) }).collect();
                     (self.parts.listener)(Told::Settled(settled));
                 }
-                for lost in self.unwritten.keep(work, cause) {
-                    self.release(&lost);
-                }
+                let Engine { unwritten, parts, .. } = self;
+                unwritten.keep(work, cause, |lost| release(parts, lost));
             }
         }
     }
@@ -279,7 +278,7 @@ impl Engine {
             match work {
                 Work::Batch(mut batch) => {
                     free_slots(&batch, &self.parts.slots);
-                    self.release(&batch);
+                    release(&mut self.parts, &batch);
                     for done in batch.jobs.drain(..).filter_map(|queued| queued.done) {
                         done(Ok(()));
                     }
@@ -290,11 +289,6 @@ impl Engine {
                 Work::Job(_, None) => {}
             }
         }
-    }
-
-    fn release(&mut self, batch: &Batch) {
-        self.parts.writer.release(batch);
-        self.parts.shared.weight.fetch_sub(batch.weight, Ordering::Relaxed);
     }
 
     fn tell(&mut self, state: AuditState) {
@@ -344,4 +338,10 @@ impl Engine {
         checkpoint.map_err(failed("checkpointing"))?;
         conn.close().map_err(|(_, error)| failed("closing")(error))
     }
+}
+
+/// What a batch held is free again.
+fn release(parts: &mut Parts, batch: &Batch) {
+    parts.writer.release(batch);
+    parts.shared.weight.fetch_sub(batch.weight, Ordering::Relaxed);
 }

@@ -40,10 +40,9 @@ impl Unwritten {
         (self.rows, self.jobs) = (0, 0);
     }
 
-    /// After a failure: guards are void and who waits is told; other rows and jobs are kept as long as there is room. The
-    /// batches that fall off are given back.
-    #[must_use]
-    pub(crate) fn keep(&mut self, work: Vec<Work>, cause: Cause) -> Vec<Box<Batch>> {
+    /// After a failure: guards are void and who waits is told; other rows and jobs are kept as long as there is room.
+    /// `falls` is given each batch for which there is none.
+    pub(crate) fn keep(&mut self, work: Vec<Work>, cause: Cause, mut falls: impl FnMut(&Batch)) {
         for work in work {
             match work {
                 Work::Batch(mut batch) => {
@@ -54,19 +53,17 @@ impl Unwritten {
                 Work::Job(job, None) => self.backlog.push_back(Work::Job(job, None)),
             }
         }
-        let mut lost = Vec::new();
         while self.backlog.len() > MOST {
             match self.backlog.pop_front() {
                 Some(Work::Batch(batch)) => {
                     // Their flight slots stay taken: after a crash such a call is unknown, which is the truth.
                     self.rows += batch.rows.len() as u64;
                     self.jobs += batch.jobs.len() as u64;
-                    lost.push(batch);
+                    falls(&batch);
                 }
                 Some(Work::Job(..)) => self.jobs += 1,
                 None => break,
             }
         }
-        lost
     }
 }
