@@ -43,18 +43,28 @@ mod layers;
 mod lend;
 #[cfg(unix)]
 mod listening;
+#[cfg(unix)]
+mod long;
 #[cfg(target_os = "linux")]
 mod lost;
 #[cfg(unix)]
 mod manage;
 #[cfg(unix)]
+mod once;
+#[cfg(unix)]
 mod order;
 #[cfg(unix)]
+mod orders;
+#[cfg(unix)]
 mod others;
+#[cfg(unix)]
+mod pauses;
 #[cfg(unix)]
 mod person;
 #[cfg(unix)]
 mod pins;
+#[cfg(unix)]
+mod rules;
 #[cfg(unix)]
 mod sealed;
 #[cfg(unix)]

@@ -32,6 +32,12 @@ const TRIES: u32 = 40;
 /// How long until the next one is looked for.
 const AGAIN: Duration = Duration::from_millis(25);
 
+/// Why what was open has no answer: the hub is gone.
+const ENDED: &str = "the hub ended while this was running; whether it was executed is unknown";
+/// Why it has none: the hub let go of this host.
+const UNREAD: &str = "this host left more unread than the hub keeps, so that the hub closed its connection; whether this was \
+                      executed is unknown";
+
 /// Messages that no hub has taken up for certain.
 #[derive(Default)]
 struct Unsure {
@@ -58,6 +64,8 @@ pub struct Pump<'a> {
     /// What this hub was told before it has greeted: it has taken nothing of it up then.
     unsure: Unsure,
     lender: Lender,
+    /// What open requests are told when the hub has gone.
+    lost: &'static str,
     look_at: Option<Instant>,
     look_wait: Duration,
     ears: system::Ears,
@@ -78,6 +86,7 @@ impl<'a> Pump<'a> {
         let lender = Lender::new(attach.mode.as_deref() == Some("lend"));
         Pump {
             lender,
+            lost: ENDED,
             places,
             attach,
             launched,
@@ -128,6 +137,10 @@ impl<'a> Pump<'a> {
             }
             match self.lender.hear(&text) {
                 Word::Left => return Some(End::HostLeft),
+                Word::Unread => {
+                    self.lost = UNREAD;
+                    continue;
+                }
                 Word::Loan => continue,
                 Word::Mcp => {}
             }
@@ -244,7 +257,8 @@ impl<'a> Pump<'a> {
             self.look_at = Some(Instant::now() + AGAIN);
             return;
         }
-        self.fail_all("the hub ended while this was running; whether it was executed is unknown");
+        let why = std::mem::replace(&mut self.lost, ENDED);
+        self.fail_all(why);
         self.look_at = Some(Instant::now() + self.look_wait);
     }
 

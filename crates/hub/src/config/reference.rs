@@ -1,7 +1,6 @@
 //! `docs/config.md`: every key with type, default, range and meaning, made from the schema that the checker walks.
 
 use super::foreign;
-use super::schema::SCHEMA;
 use super::walk::{choices, range};
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -50,10 +49,9 @@ and `NODE_OPTIONS` as well as `MODE`.
 `envFile` is read when the hub starts, when the entry changes, and with `callgate server start` and `callgate server restart`.
 ";
 
-/// The page.
-pub fn reference() -> String {
+/// The page, of this schema.
+pub fn reference(root: &Value) -> String {
     let mut out = HEAD.to_owned();
-    let root = &*SCHEMA;
     section(&mut out, "", root);
     out.push_str(SUBSTITUTIONS);
     out.push_str(LAUNCH);

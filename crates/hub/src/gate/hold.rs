@@ -1,6 +1,7 @@
 //! Requests that wait for a person: row first, wait second. A request is held open as long as its client is known to
 //! wait; then it is told that it is pending, and the record waits on. A client that takes tasks is told of one at once.
 
+use super::apart::{Digests, Question};
 use super::case::{Asker, Case};
 use super::moves::{self, Move};
 use super::still::{self, Still};
@@ -14,6 +15,7 @@ use contract::Hash;
 use contract::outcome::{Code, Pending as Wait, Refusal};
 use frame::Progress;
 use policy::{CallState, Event, Judgement, Scope, Then};
+use std::cell::Ref;
 use std::rc::Rc;
 use std::time::Duration;
 use store::{CallRecord, Kind, Outcome};
@@ -24,15 +26,19 @@ use upstream::task;
 const MOST_OF_CLIENT: usize = 64;
 /// Waiting calls in all.
 const MOST: usize = 1_000;
+/// Bytes of arguments of waiting calls of one client: one of the longest message always fits.
+const MOST_BYTES_OF_CLIENT: usize = 20 << 20;
+/// The same in all: they are kept in memory, and read when the hub starts.
+const MOST_BYTES: usize = 64 << 20;
 /// How often a client that wants progress is told that its call still waits.
 const NOTICE: Duration = Duration::from_secs(10);
 /// How often the wall clock is looked at: a laptop that slept has no timer that knows.
 const LOOK: Duration = Duration::from_secs(20);
 
 /// Puts a call before the person.
-pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent: Option<Hash>) {
+pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, digests: Digests) {
     let core = Rc::clone(&call.seat.core);
-    if is_full(&core, call.seat.identity.id()) {
+    if is_full(&core, call.seat.identity.id(), arguments.len()) {
         let message = "Too many calls wait for a person already. Nothing was executed.";
         return ask::refuse(call, Refusal::new(Code::QueueFull, message));
     }
@@ -43,8 +49,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     let case = match call.to {
         To::Case(case) => case,
         To::Reply(reply) => {
-            let asked = call.thing.digest(call.thing.arguments(&call.ask.params).as_ref(), &core.ledger);
-            let asked = asked.or(sent).unwrap_or_else(|| Hash::of(&arguments));
+            let asked = digests.asked.or(digests.sent).unwrap_or_else(|| Hash::of(&arguments));
             let case = Case::new(meet::row_of(&call.seat, &call.thing, asked));
             core.gate.index.enter(&case);
             let Pending { seat, ticket, ask, thing, received, .. } = call;
@@ -62,7 +67,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         row.asked_ms = now;
         row.expires_ms = now + u64::try_from(core.gate.settings().expire.as_millis()).unwrap_or(u64::MAX / 2);
         row.arguments = Some(arguments);
-        row.sent = sent;
+        row.sent = digests.sent;
         tell_why(row, judgement, &core, &thing);
         if let Some(before) = before {
             let id = before.id();
@@ -117,11 +122,27 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     if still::stands(core, call.thing.backend(), call.thing.effect()) {
         return;
     }
-    let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
-    let request = road::request(&call, &arguments);
+    let Some(question) = Question::of(&call, &arguments) else {
+        let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
+        return let_through(core, case, &call, &arguments, &judgement);
+    };
+    let (core, case) = (Rc::clone(core), Rc::clone(case));
+    task::spawn("judge long waiting arguments again", async move {
+        let Some(found) = question.find().await else { return };
+        let is_as_it_was = case.state() == CallState::Waiting && !case.under_way.get() && !case.is_deciding.get();
+        match found.holds(&core, &call.thing) {
+            _ if !is_as_it_was => {}
+            true => let_through(&core, &case, &call, &arguments, &found.judgement),
+            false => reconsider(&core, &case),
+        }
+    });
+}
+
+fn let_through(core: &Rc<Core>, case: &Rc<Case>, call: &Pending, arguments: &Bytes, judgement: &Judgement) {
+    let request = road::request(call, arguments);
     let by = match judgement.then() {
         Then::Allow => "the rules of now",
-        Then::Ask if road::by_grant(core, request, &judgement).is_some() => "an approval that is remembered",
+        Then::Ask if road::by_grant(core, request, judgement).is_some() => "an approval that is remembered",
         Then::Ask | Then::Deny => return,
     };
     let (core, case) = (Rc::clone(core), Rc::clone(case));
@@ -139,15 +160,42 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     });
 }
 
-/// Whether no more may wait (rules.md 23).
-fn is_full(core: &Core, client: &str) -> bool {
+/// Whether one more with that many bytes of arguments may not wait (rules.md 23).
+fn is_full(core: &Core, client: &str, length: usize) -> bool {
     let long_ago = now_ms().saturating_sub(store::REFUSALS_KEPT_MS);
     let is_over = |case: &Case| matches!(case.state(), CallState::Denied | CallState::Expired);
     for case in core.gate.index.all().iter().filter(|case| is_over(case) && case.row().decided_ms < long_ago) {
         core.gate.index.leave(case);
     }
-    let waiting: Vec<_> = core.gate.index.all().into_iter().filter(|case| case.state() == CallState::Waiting).collect();
-    waiting.len() >= MOST || waiting.iter().filter(|case| case.row().client == client).count() >= MOST_OF_CLIENT
+    let mut room = Room { calls: (MOST, MOST_OF_CLIENT), bytes: (MOST_BYTES, MOST_BYTES_OF_CLIENT) };
+    let all = core.gate.index.all();
+    let waiting = all.iter().filter(|case| case.state() == CallState::Waiting).map(|case| case.row());
+    let is_taken =
+        |row: Ref<'_, CallRecord>| room.take(row.client == client, row.arguments.as_ref().map_or(0, Bytes::len));
+    !(waiting.map(is_taken).all(|fits| fits) && room.take(true, length))
+}
+
+/// What is left for waiting calls: in all, and of one client.
+struct Room {
+    calls: (usize, usize),
+    bytes: (usize, usize),
+}
+
+impl Room {
+    /// Takes it for one call; false: it does not fit.
+    fn take(&mut self, is_of_client: bool, length: usize) -> bool {
+        let less = |(all, own): (usize, usize), by: usize| {
+            let own = if is_of_client { own.checked_sub(by)? } else { own };
+            Some((all.checked_sub(by)?, own))
+        };
+        match (less(self.calls, 1), less(self.bytes, length)) {
+            (Some(calls), Some(bytes)) => {
+                (self.calls, self.bytes) = (calls, bytes);
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 fn write(core: &Rc<Core>, case: &Rc<Case>) {
@@ -245,4 +293,26 @@ pub(crate) fn tell_pending(case: &Case, is_it: impl Fn(&Asker) -> bool) {
 pub(crate) fn moment(at_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_and_all_together_have_room_for_so_many_calls_and_so_many_bytes() {
+        let room = || Room { calls: (3, 2), bytes: (100, 60) };
+        let check = |calls: &[(bool, usize)], expect: bool| {
+            let mut room = room();
+            let taken: Vec<bool> = calls.iter().map(|(is_own, length)| room.take(*is_own, *length)).collect();
+            assert_eq!(taken.last(), Some(&expect), "{calls:?}");
+        };
+        check(&[(true, 60)], true);
+        check(&[(true, 61)], false);
+        check(&[(false, 60), (true, 40)], true);
+        check(&[(false, 60), (true, 41)], false);
+        check(&[(true, 1), (true, 1), (true, 1)], false);
+        check(&[(true, 1), (true, 1), (false, 1)], true);
+        check(&[(true, 1), (true, 1), (false, 1), (false, 1)], false);
+    }
 }

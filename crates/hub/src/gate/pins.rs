@@ -5,6 +5,7 @@
 use super::launch::{HeldLaunch, LaunchText};
 use crate::catalog::facts::Scanned;
 use bytes::Bytes;
+use contract::answer::Cleaner;
 use contract::change::{self, Change, Version};
 use contract::finding::Finding;
 use contract::hash::Hash;
@@ -12,6 +13,7 @@ use contract::outcome::Code;
 use contract::scan;
 use policy::Effect;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -90,6 +92,10 @@ impl Review {
     pub fn is_withheld(&self) -> bool {
         matches!(self, Review::Raised(_) | Review::Flagged(_))
     }
+    /// Whether something in it speaks to the model.
+    pub fn is_flagged(&self) -> bool {
+        matches!(self, Review::Flagged(_))
+    }
     /// The same, as callers are told it.
     pub(crate) fn withheld(&self) -> Option<(Code, &'static str)> {
         match self {
@@ -125,12 +131,18 @@ pub struct ServerPins {
     vault: Option<Vault>,
     /// Names of other servers' tools, for descriptions that speak of them.
     pub tools: HashSet<Box<str>>,
+    /// What is taken out of approved texts: they may be older than a secret.
+    cleaner: Option<Arc<Cleaner>>,
 }
 
 impl ServerPins {
     /// The same for a thread that must not read texts.
     pub(crate) fn without_texts(&self) -> ServerPins {
         ServerPins { vault: None, ..self.clone() }
+    }
+    /// The same without these secrets in approved texts.
+    pub(crate) fn masked_by(self, cleaner: &Arc<Cleaner>) -> ServerPins {
+        ServerPins { cleaner: Some(Arc::clone(cleaner)), ..self }
     }
     /// The same beside these tools of all servers.
     pub(crate) fn beside(self, tools: HashSet<Box<str>>) -> ServerPins {
@@ -173,6 +185,9 @@ impl ServerPins {
         let mut texts = self.vault.as_ref()?.approved(&self.server, &self.launch, kind, name).unwrap_or_default();
         // Only what is held fast in memory counts; what cannot be read is never the same as approved.
         texts.retain(|(hash, _)| heads.all().any(|head| head.hash == *hash));
+        for (_, text) in &mut texts {
+            self.mask(text);
+        }
         let versions: Vec<Version<'_>> =
             texts.iter().map(|(hash, text)| Version { hash: *hash, raw: text.as_bytes() }).collect();
         let is_tool = |word: &str| self.tools.contains(word);
@@ -192,6 +207,15 @@ impl ServerPins {
             (true, false, false) => (Review::Calm(Arc::new(changed)), hash),
             (true, false, true) => (Review::Raised(Arc::new(changed)), hash),
         })
+    }
+}
+
+impl ServerPins {
+    fn mask(&self, text: &mut String) {
+        let masked = self.cleaner.as_ref().map(|cleaner| cleaner.mask(text.as_bytes()));
+        if let Some(Cow::Owned(masked)) = masked {
+            *text = String::from_utf8_lossy(&masked).into_owned();
+        }
     }
 }
 
