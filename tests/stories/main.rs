@@ -39,6 +39,8 @@ mod keys;
 #[cfg(unix)]
 mod launches;
 mod layers;
+#[cfg(unix)]
+mod legs;
 #[cfg(target_os = "linux")]
 mod lend;
 #[cfg(unix)]

@@ -14,11 +14,13 @@ use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::gate::case::{Case, Fan};
 use crate::gate::lost::Lost;
-use crate::gate::settle;
+use crate::gate::{apart, settle};
 use crate::lanes::Entered;
 use crate::murmur::Murmur;
 use crate::record::Record;
+use crate::thing;
 use back::OnRoad;
+use contract::Hash;
 use contract::outcome::{Code, Refusal};
 use frame::{Ask, Origin, Params, Reply};
 use policy::{Effect, Permit};
@@ -149,6 +151,28 @@ impl Run {
         if let Some(case) = &self.case {
             // Written before the intent, in the same queue: an intent never lacks its record.
             self.core.ledger.save_call(case.row().clone());
+        } else if let Some(tool) = &self.tool {
+            let raw = self.asked.as_ref().and_then(|asked| asked.get("arguments"));
+            if raw.as_ref().is_some_and(|raw| raw.len() >= apart::LONG) {
+                let (me, leave_out) = (Rc::clone(self), thing::left_out(tool).map(Box::<str>::from));
+                task::spawn("digest long arguments", async move {
+                    let digesting = move || thing::plain_digest(raw.as_ref(), leave_out.as_deref());
+                    let digest = tokio::task::spawn_blocking(digesting).await.ok().flatten();
+                    if me.phase.get() == Phase::Intent {
+                        me.intend(digest.map(|digest| me.core.ledger.keyed(digest)));
+                    }
+                });
+                return;
+            }
+            return self.intend(thing::digest_of(raw.as_ref(), tool, &self.core.ledger));
+        }
+        self.intend(None);
+    }
+
+    /// `asked`: by what a repetition is known of a call without a record of its own.
+    fn intend(self: &Rc<Self>, asked: Option<Hash>) {
+        if let Some(seat) = self.seat.upgrade() {
+            self.record.borrow_mut().repeated_by(&seat.identity.session, asked);
         }
         linger::rest();
         let me = Rc::clone(self);
@@ -172,7 +196,8 @@ impl Run {
         match entered {
             Entered::Now => self.send(),
             Entered::Waits => {}
-            Entered::Full => self.refuse(Code::QueueFull, "too many calls wait for this server"),
+            Entered::Full => self
+                .refuse(Code::QueueFull, "too many calls wait for this server; nothing was executed, call again later"),
         }
     }
 

@@ -15,7 +15,7 @@ use super::lender::{Lender, Word};
 use super::memory::{Memory, Said, answered};
 use super::start;
 use bytes::{Bytes, BytesMut};
-use endpoint::socket::{Attach, Attached, Hello};
+use endpoint::socket::{Attach, Attached, Hello, Question, Silence};
 use frame::{Line, LineBuf, object};
 use hub::config::Places;
 use std::collections::BTreeMap;
@@ -31,12 +31,6 @@ const LONGEST_LOOK: Duration = Duration::from_secs(5);
 const TRIES: u32 = 40;
 /// How long until the next one is looked for.
 const AGAIN: Duration = Duration::from_millis(25);
-
-/// Why what was open has no answer: the hub is gone.
-const ENDED: &str = "the hub ended while this was running; whether it was executed is unknown";
-/// Why it has none: the hub let go of this host.
-const UNREAD: &str = "this host left more unread than the hub keeps, so that the hub closed its connection; whether this was \
-                      executed is unknown";
 
 /// Messages that no hub has taken up for certain.
 #[derive(Default)]
@@ -58,14 +52,14 @@ pub struct Pump<'a> {
     to_host: BytesMut,
     to_hub: BytesMut,
     /// Requests of the host without an answer, by raw id.
-    open: BTreeMap<Bytes, ()>,
+    open: BTreeMap<Bytes, Question>,
     memory: Memory,
     greeted: bool,
     /// What this hub was told before it has greeted: it has taken nothing of it up then.
     unsure: Unsure,
     lender: Lender,
     /// What open requests are told when the hub has gone.
-    lost: &'static str,
+    lost: Silence<'static>,
     look_at: Option<Instant>,
     look_wait: Duration,
     ears: system::Ears,
@@ -86,7 +80,7 @@ impl<'a> Pump<'a> {
         let lender = Lender::new(attach.mode.as_deref() == Some("lend"));
         Pump {
             lender,
-            lost: ENDED,
+            lost: Silence::HubEnded,
             places,
             attach,
             launched,
@@ -113,7 +107,7 @@ impl<'a> Pump<'a> {
                 Line::TooLong { head, .. } => {
                     let [id] = object::pick(&head, ["id"]);
                     let id = id.map_or_else(|| Bytes::from_static(b"null"), |range| head.slice(range));
-                    self.fail(&id, "the message is too long");
+                    self.fail(&id, Question::Other, Silence::TooLong);
                 }
             }
         }
@@ -138,7 +132,7 @@ impl<'a> Pump<'a> {
             match self.lender.hear(&text) {
                 Word::Left => return Some(End::HostLeft),
                 Word::Unread => {
-                    self.lost = UNREAD;
+                    self.lost = Silence::Unread;
                     continue;
                 }
                 Word::Loan => continue,
@@ -155,20 +149,20 @@ impl<'a> Pump<'a> {
     }
 
     fn host_said(&mut self, text: &Bytes) {
-        let Said { is_first, ids, cancelled } = self.memory.note(text);
+        let Said { is_first, requests, cancelled } = self.memory.note(text);
         if self.hub.is_none() {
             match start::reach(self.places, self.launched) {
                 Ok(stream) => self.adopt(stream, is_first),
                 Err(why) => {
                     tracing_line(&why);
-                    for id in ids {
-                        self.fail(&id, &why);
+                    for (id, question) in requests {
+                        self.fail(&id, question, Silence::NoHub(&why));
                     }
                     return;
                 }
             }
         }
-        self.open.extend(ids.into_iter().map(|id| (id, ())));
+        self.open.extend(requests);
         if let Some(id) = cancelled {
             self.open.remove(&id);
         }
@@ -217,7 +211,7 @@ impl<'a> Pump<'a> {
         if !self.unsure.lines.is_empty() {
             match start::reach(self.places, self.launched) {
                 Ok(stream) => self.adopt(stream, false),
-                Err(why) => self.fail_all(&why),
+                Err(why) => self.fail_all(Silence::NoHub(&why)),
             }
             return;
         }
@@ -243,8 +237,8 @@ impl<'a> Pump<'a> {
             }
             for line in left.lines {
                 let (Line::Whole(text) | Line::TooLong { head: text, .. }) = line;
-                let ids = self.memory.note(&text).ids;
-                self.open.extend(ids.into_iter().map(|id| (id, ())));
+                let requests = self.memory.note(&text).requests;
+                self.open.extend(requests);
             }
             if let Some(level) = left.level {
                 self.memory.level = Some(level.as_str().into());
@@ -257,23 +251,20 @@ impl<'a> Pump<'a> {
             self.look_at = Some(Instant::now() + AGAIN);
             return;
         }
-        let why = std::mem::replace(&mut self.lost, ENDED);
+        let why = std::mem::replace(&mut self.lost, Silence::HubEnded);
         self.fail_all(why);
         self.look_at = Some(Instant::now() + self.look_wait);
     }
 
-    fn fail_all(&mut self, why: &str) {
+    fn fail_all(&mut self, silence: Silence<'_>) {
         self.unsure = Unsure::default();
-        for (id, ()) in std::mem::take(&mut self.open) {
-            self.fail(&id, why);
+        for (id, question) in std::mem::take(&mut self.open) {
+            self.fail(&id, question, silence);
         }
     }
 
-    fn fail(&mut self, id: &[u8], why: &str) {
-        self.to_host.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        self.to_host.extend_from_slice(id);
-        let text = object::quote(why);
-        self.to_host.extend_from_slice(format!(",\"error\":{{\"code\":-32603,\"message\":{text}}}}}\n").as_bytes());
+    fn fail(&mut self, id: &[u8], question: Question, silence: Silence<'_>) {
+        self.to_host.extend_from_slice(&question.answer(id, silence));
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::apart::Judging;
 use super::case::Case;
-use super::{decide, hold, now_ms, review, settle, still};
+use super::still::Still;
+use super::{apart, decide, hold, now_ms, review, road, settle, still, task};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
@@ -53,12 +54,34 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
         waiters: u32::try_from(case.waiters()).unwrap_or(u32::MAX),
         unverified: !Who::of_id(&record.client).is_verified(),
         most: case.judgement.borrow().as_ref().map_or(Scope::Once, policy::Judgement::most),
-        again: case.badge.borrow().clone().or(about.changed),
+        again: case.badge.borrow().clone().or(about.changed).or_else(|| over(core, case, &mut record)),
         definition: about.definition,
         description: about.description,
         schema: about.schema,
         record,
     }
+}
+
+/// Why a call of a tool waits, as of now; some where it waits for nothing but its client. Long arguments are not judged for
+/// a look.
+fn over(core: &Core, case: &Case, record: &mut CallRecord) -> Option<String> {
+    let arguments = case.arguments().filter(|arguments| arguments.len() < apart::LONG)?;
+    let Some(Thing::Tool(tool)) = task::tool(core, record).filter(|_| record.state == CallState::Waiting) else {
+        return None;
+    };
+    let judgement = core.gate.judge_call(Who::of_id(&record.client).known_name(), &tool, &arguments);
+    let held = still::all(core, &tool.backend, tool.read.effect);
+    let is_over = |why: &&str| record.why.contains(why) && held.iter().all(|still| still.why() != *why);
+    if Still::words().iter().any(is_over) {
+        let more = record.why.find(hold::BEFORE).map(|at| record.why.split_off(at)).unwrap_or_default();
+        record.why = hold::why(&judgement, &held) + &more;
+    }
+    if !held.is_empty() {
+        return None;
+    }
+    let request = || road::request_again(core, record, &Thing::Tool(Rc::clone(&tool)));
+    let by = hold::what_lets_through(core, &judgement, request)?;
+    Some(format!("it runs as soon as its client calls again; what lets it through: {by}"))
 }
 
 /// What the catalog says of what is asked for.
@@ -185,6 +208,7 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, judgement: &Judgem
             && *grant.launch == *tool.backend.rules().launch_hash
             && *grant.tool == *tool.read.tool.name
             && grant.definition == tool.read.stands_for
+            && !tool.backend.is_past(grant.at_ms)
     });
     Explained {
         name: tool.read.exposed.clone(),

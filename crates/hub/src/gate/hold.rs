@@ -35,6 +35,9 @@ const NOTICE: Duration = Duration::from_secs(10);
 /// How often the wall clock is looked at: a laptop that slept has no timer that knows.
 const LOOK: Duration = Duration::from_secs(20);
 
+/// What a card says further of a call that may have run once already.
+pub(crate) const BEFORE: &str = "; an identical call ";
+
 /// Puts a call before the person.
 pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, digests: Digests) {
     let core = Rc::clone(&call.seat.core);
@@ -76,7 +79,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, diges
         tell_why(row, judgement, &core, &thing);
         if let Some(before) = before {
             let id = before.id();
-            row.why.push_str(&format!("; an identical call ({id}) was sent before, and nobody knows whether it ran"));
+            row.why.push_str(&format!("{BEFORE}({id}) was sent before, and nobody knows whether it ran"));
         }
     });
     case.judged(judgement);
@@ -121,7 +124,7 @@ pub(crate) fn why(judgement: &Judgement, held: &[Still]) -> String {
     }
 }
 
-/// What a new grant, or the end of a pause, lets through is approved by it.
+/// What a new grant, other rules or the end of a pause let through is approved by them.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     let (Some(call), Some(arguments)) = (case.first(core), case.arguments()) else { return };
     if still::stands(core, call.thing.backend(), call.thing.effect()) {
@@ -144,12 +147,7 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
 }
 
 fn let_through(core: &Rc<Core>, case: &Rc<Case>, call: &Pending, arguments: &Bytes, judgement: &Judgement) {
-    let request = road::request(call, arguments);
-    let by = match judgement.then() {
-        Then::Allow => "the rules of now",
-        Then::Ask if road::by_grant(core, request, judgement).is_some() => "an approval that is remembered",
-        Then::Ask | Then::Deny => return,
-    };
+    let Some(by) = what_lets_through(core, judgement, || road::request(call, arguments)) else { return };
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     case.is_deciding.set(true);
     task::spawn("let a waiting call through", async move {
@@ -163,6 +161,19 @@ fn let_through(core: &Rc<Core>, case: &Rc<Case>, call: &Pending, arguments: &Byt
             decide::claim(&core, &case);
         }
     });
+}
+
+/// What lets a request through without a person that nothing keeps; None where nothing does.
+pub(crate) fn what_lets_through(
+    core: &Core,
+    judgement: &Judgement,
+    request: impl FnOnce() -> policy::Request,
+) -> Option<&'static str> {
+    match judgement.then() {
+        Then::Allow => Some("the rules of now"),
+        Then::Ask => road::by_grant(core, request(), judgement).map(|_| "an approval that is remembered"),
+        Then::Deny => None,
+    }
 }
 
 /// Whether one more with that many bytes of arguments may not wait (rules.md 23).
@@ -242,7 +253,8 @@ pub(crate) async fn watch(core: &Rc<Core>, case: &Rc<Case>) {
         tasks::tell(core, case).await;
         let now = Instant::now();
         let mut next = now + LOOK.min(Duration::from_millis(left.max(1)));
-        if case.state() == CallState::Waiting || !case.under_way.get() {
+        // While a decision is written down nobody is told that none has been made.
+        if (case.state() == CallState::Waiting || !case.under_way.get()) && !case.is_deciding.get() {
             give_up(core, case, now);
             case.each(|asker| {
                 let due = asker.received + NOTICE * (asker.notices + 1);
@@ -266,6 +278,9 @@ pub(crate) async fn watch(core: &Rc<Core>, case: &Rc<Case>) {
 
 /// Until when this request may be held open.
 fn patience(core: &Core, asker: &Asker) -> Instant {
+    if core.is_refusing() {
+        return asker.received;
+    }
     let seat = asker.seat.upgrade();
     let host = seat.as_ref().map_or("", |seat| seat.identity.who.known_name());
     asker.received + core.gate.settings().hold_of(host, asker.ask.wants_progress)
@@ -283,6 +298,13 @@ fn notice(asker: &mut Asker) {
 /// Those whose patience has ended are told that the call is pending.
 fn give_up(core: &Core, case: &Case, now: Instant) {
     tell_pending(case, |asker| patience(core, asker) <= now);
+}
+
+/// Whether anybody is held open: at the hub's end they are told that they are not.
+pub(crate) fn holds(core: &Core) -> bool {
+    let is_open = |case: &Rc<Case>| case.is_written() && !case.under_way.get() && case.waiters() > 0;
+    let waits = |case: &Rc<Case>| matches!(case.state(), CallState::Waiting | CallState::Approved);
+    core.gate.index.all().iter().any(|case| waits(case) && is_open(case))
 }
 
 /// Those for whom `is_it` holds are told that the call is pending.

@@ -1,5 +1,5 @@
 //! Results that their host never received (rules.md 22): the identical call gets them instead of running again; once,
-//! for a while, in the same session, and only while that session saw no later write of the same server. Kept in memory.
+//! for a while, in the same session, and only while that session saw no later write of the same server. What outlives the hub is written by `owed`.
 
 use super::index;
 use super::tally::Tally;
@@ -20,8 +20,11 @@ const LARGEST: usize = 4 << 20;
 /// One call whose reply was lost.
 pub(crate) struct Lost {
     pub call: CallNumber,
-    /// Who asked, for which tool of which server: see [`index::thing_of`].
+    /// Who asked, for which tool of which server by its name in the aggregate: see [`index::thing_of`].
     pub tool: Hash,
+    pub client: Rc<str>,
+    /// The tool's name in the aggregate.
+    pub name: Rc<str>,
     pub server: Rc<str>,
     pub session: Rc<str>,
     pub asked: Hash,
@@ -40,6 +43,8 @@ pub(crate) enum End {
     Open,
     /// The server answered.
     Answered(Answer),
+    /// The server answered an earlier hub; the store has the answer.
+    Stored,
     /// Nobody will ever know, or the answer is too large to be kept.
     Unknown,
     /// Nobody will ever know, because no answer came; its client was told so.
@@ -86,6 +91,7 @@ pub(crate) struct Which {
     pub call: CallNumber,
     pub client: Rc<str>,
     pub server: Rc<str>,
+    /// Its name in the aggregate: the audit knows it by that, too.
     pub tool: Rc<str>,
     pub session: Rc<str>,
     pub asked: Hash,
@@ -100,6 +106,8 @@ impl LostResults {
         self.enter(Lost {
             call: which.call,
             tool,
+            client: which.client,
+            name: which.tool,
             server: which.server,
             session: which.session,
             asked: which.asked,
@@ -113,6 +121,8 @@ impl LostResults {
     /// The reply that was to make up for it was lost as well.
     pub(crate) fn put_back(&self, lost: &Lost, answer: Answer) {
         self.enter(Lost {
+            client: Rc::clone(&lost.client),
+            name: Rc::clone(&lost.name),
             server: Rc::clone(&lost.server),
             session: Rc::clone(&lost.session),
             since: Instant::now(),
@@ -144,22 +154,25 @@ impl LostResults {
     pub(crate) fn forget(&self, lost: &Lost) {
         self.drop_where(|other| std::ptr::eq(other, lost));
     }
-    /// This session has received another write result of that server: what it repeats from now on it means.
-    pub(crate) fn seen(&self, session: &str, server: &str) {
-        if !self.all.borrow().is_empty() {
-            self.drop_where(|other| *other.session == *session && *other.server == *server);
+    /// This session has received another write result of that server: what it repeats from now on it means. Gives those
+    /// that nobody will be told of now.
+    pub(crate) fn seen(&self, session: &str, server: &str) -> Vec<Rc<Lost>> {
+        if self.all.borrow().is_empty() {
+            return Vec::new();
         }
+        self.drop_where(|other| *other.session == *session && *other.server == *server)
     }
     /// Whether any of this tool's results was lost.
     pub(crate) fn has_any(&self, client: &str, server: &str, tool: &str) -> bool {
         self.tools.has(|| index::thing_of(client, server, Method::ToolCall, tool))
     }
 
-    fn drop_where(&self, is_it: impl Fn(&Lost) -> bool) {
+    fn drop_where(&self, is_it: impl Fn(&Lost) -> bool) -> Vec<Rc<Lost>> {
         let gone: Vec<Rc<Lost>> = self.all.borrow_mut().extract_if(.., |lost| is_it(lost)).collect();
-        for lost in gone {
+        for lost in &gone {
             lost.end.notify_waiters();
             self.tools.take(lost.tool);
         }
+        gone
     }
 }

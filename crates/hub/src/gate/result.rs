@@ -1,6 +1,7 @@
 //! What a server answered, before anybody gets it: cleaned and, where it is the result of a tool, bounded and checked
 //! against the schema that the tool promised. Everything else keeps its bytes (rules.md 9).
 
+use super::pages::Readable;
 use crate::backend::Rules;
 use crate::catalog::ToolEntry;
 use crate::config::ResultCheck;
@@ -28,7 +29,7 @@ pub(crate) enum Inspected {
     /// It must not be passed on.
     Refused(Refusal),
     /// It is over the bound: this much of it can be fetched piece by piece.
-    TooLong { era: Era, body: Bytes },
+    TooLong { era: Era, result: Readable },
 }
 
 /// Everything that a look at a result needs: plain values, for any thread.
@@ -79,7 +80,7 @@ impl Look {
         match body.len() {
             ..LARGE => false,
             HUGE.. => true,
-            _ => self.schema.is_some() || self.cleaner.is_suspect(&body.join()),
+            _ => self.schema.is_some() || body.len() > self.most || self.cleaner.is_suspect(&body.join()),
         }
     }
 
@@ -99,7 +100,7 @@ impl Look {
         let broken = match &self.schema {
             None => Vec::new(),
             Some(schema) => match check_output(&text, schema, effort) {
-                Ok(OutputCheck::Fits | OutputCheck::IsError) => Vec::new(),
+                Ok(OutputCheck::Fits | OutputCheck::IsError | OutputCheck::Interim) => Vec::new(),
                 Ok(OutputCheck::Breaks(problems)) => problems,
                 Err(_) if effort != Effort::LONG => return None,
                 Err(costly) => vec![Problem::whole(costly.to_string())],
@@ -111,7 +112,9 @@ impl Look {
             return Some(Inspected::Refused(Refusal::new(Code::InvalidResult, message).with_details(broken)));
         }
         let changes = cleaned.changes;
-        let edited = self.edited.as_ref().map(|text| String::from_utf8_lossy(text));
+        // What a person typed may hold what its client must not read (T40).
+        let edited = self.edited.as_ref().map(|text| self.cleaner.mask(text));
+        let edited = edited.as_ref().map(|text| String::from_utf8_lossy(text));
         let mut told = Vec::new();
         told.extend(edited.as_deref().map(Told::Edited));
         told.extend((!changes.is_none()).then_some(Told::Changed(&changes)));
@@ -119,7 +122,7 @@ impl Look {
         if text.len() > self.most {
             return Some(match &self.schema {
                 Some(_) => Inspected::Refused(too_large(text.len(), self.most)),
-                None => Inspected::TooLong { era, body: text },
+                None => Inspected::TooLong { era, result: Readable::of(&text, self.most) },
             });
         }
         Some(Inspected::Passed { answer: Answer::Result { era, body: text.into() }, changes, broken })

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use policy::{Binding, CallState, Effect, Event, Judgement, Permit, Request, Verdict};
 use std::rc::Rc;
+use store::CallRecord;
 use upstream::task;
 
 /// Judges a call whose arguments fit its schema.
@@ -90,6 +91,23 @@ pub(crate) fn request_of(
     }
 }
 
+/// What would be judged if the client of this record asked again.
+pub(crate) fn request_again(core: &Core, row: &CallRecord, thing: &Thing) -> Request {
+    Request {
+        client: row.client.as_str().into(),
+        session: row.session.as_str().into(),
+        server: Rc::clone(thing.backend().key()),
+        launch: Rc::clone(&thing.backend().rules().launch_hash),
+        method: "tools/call".into(),
+        tool: Rc::clone(thing.label()),
+        definition: Some(thing.definition()),
+        digest: None,
+        policy: core.gate.policy(),
+        effect: thing.effect(),
+        params: Bytes::new(),
+    }
+}
+
 /// Why a tool may not be called before a person has looked at it. The person is told where to look.
 fn withheld(tool: &ToolEntry, seat: &SeatCore) -> Option<Refusal> {
     let (code, why) = tool.review().withheld()?;
@@ -121,7 +139,11 @@ pub(crate) fn request(call: &Pending, arguments: &Bytes) -> Request {
         effect: thing.effect(),
         params: match approved(call) {
             // What waited runs as it was shown: nothing rides along that the one who redeems it says beside it.
-            Some(_) => thing.bare_params(&call.ask.params, arguments),
+            Some(case) => {
+                let question = case.question.borrow();
+                let reply = question.as_ref().map(|question| question.reply(&call.ask.params)).unwrap_or_default();
+                thing.bare_params(&call.ask.params, arguments, &reply)
+            }
             None => thing.params(&call.ask.params, arguments),
         },
     }
@@ -155,6 +177,9 @@ fn approved(call: &Pending) -> Option<Rc<Case>> {
 fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judgement, digests: Digests) {
     request.digest = digests.sent;
     if let Some(case) = approved(&call) {
+        if call.thing.backend().is_past(case.row().decided_ms) {
+            return hold::again(call, judgement, "its server has been started anew since it was approved");
+        }
         let binding = binding(&case);
         return match binding.map(|binding| policy::redeem(request, judgement, &binding, now_ms())) {
             Some(Ok(permit)) => go(call, permit, arguments, judgement),
@@ -171,7 +196,9 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
 /// Leave by an approval that was to be remembered.
 pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Option<Permit> {
     let grants = core.gate.grants.borrow();
-    for grant in grants.iter() {
+    let backend = core.backend(&request.server);
+    let is_past = |grant: &&policy::Grant| backend.as_ref().is_some_and(|backend| backend.is_past(grant.at_ms));
+    for grant in grants.iter().filter(|grant| !is_past(grant)) {
         request = match policy::remembered(request, judgement, grant) {
             Ok(permit) => return Some(permit),
             Err(request) => *request,

@@ -5,7 +5,7 @@ use crate::abort::Point;
 use crate::gate::glance;
 use crate::gate::lost::End;
 use crate::gate::result::{Inspected, Look};
-use crate::gate::settle;
+use crate::gate::{interim, owed, settle, unanswered};
 use crate::murmur::Murmur;
 use crate::{record, thing};
 use bytes::Bytes;
@@ -33,10 +33,12 @@ impl Run {
     pub(super) fn finish(self: &Rc<Self>, end: Result<Answer, Failure>) {
         if self.phase.replace(Phase::Over) == Phase::Over {
             if let Some(lost) = self.lost.borrow_mut().take() {
-                lost.ended(match end {
+                let end = match end {
                     Err(failure) if !failure.was_sent() => End::NotSent,
+                    Ok(answer) if interim::of(&answer).is_some() => End::NotSent,
                     end => End::of(end.ok()),
-                });
+                };
+                owed::ended(&self.core, &lost, end);
             }
             return;
         }
@@ -73,11 +75,11 @@ impl Run {
                 }
                 self.end(Ok(answer));
             }
-            Inspected::TooLong { era, body } => {
+            Inspected::TooLong { era, result } => {
                 let call = self.record.borrow().id();
                 let client = self.seat.upgrade().map(|seat| Rc::clone(seat.identity.id())).unwrap_or_default();
                 let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
-                let first = self.core.gate.pages.keep(call, &client, &body, most);
+                let first = self.core.gate.pages.keep(call, &client, result, most);
                 self.end(Ok(Answer::Result { era, body: first.into() }));
             }
             Inspected::Refused(refusal) => {
@@ -109,7 +111,7 @@ impl Run {
             self.told(&refusal)
         });
         if is_unanswered && let (Some((tool, asked)), Some(seat)) = (self.must_arrive(), self.seat.upgrade()) {
-            settle::unanswered(&seat, tool, self.record.borrow().number(), &asked);
+            unanswered::enter(&seat, tool, self.record.borrow().number(), &asked);
             // The hub's own word is no news of the server: what else was lost stays.
             if let Some(reply) = self.reply.borrow_mut().take() {
                 reply.done(answer.clone());

@@ -5,6 +5,7 @@ use super::{Ending, Phase, Run};
 use crate::catalog::ToolEntry;
 use crate::gate::lost::End;
 use crate::gate::receipt::{self, Asked};
+use crate::gate::{interim, owed};
 use contract::outcome::Code;
 use frame::Answer;
 use std::rc::Rc;
@@ -35,7 +36,7 @@ impl Run {
                         // The waiter would only come back here.
                         drop(call.cancel(why));
                         if let Some(lost) = self.lost.borrow_mut().take() {
-                            lost.ended(End::Unknown);
+                            owed::ended(&self.core, &lost, End::Unknown);
                         }
                     }
                 }
@@ -80,7 +81,7 @@ impl Run {
     pub(super) fn listen_on(&self) {
         let (Some((tool, asked)), Some(seat)) = (self.must_arrive(), self.seat.upgrade()) else { return };
         let Some(which) = receipt::which(&seat, tool, self.record.borrow().number(), &asked) else { return };
-        *self.lost.borrow_mut() = Some(self.core.gate.lost.put(which, End::Open));
+        *self.lost.borrow_mut() = Some(owed::put(&self.core, which, None));
     }
 
     /// A call of a tool that may change something and whose bytes have left.
@@ -92,6 +93,10 @@ impl Run {
     /// Hands the answer over; who may have changed something is told of it surely, or finds it again.
     pub(super) fn tell(&self, answer: Answer) {
         let Some(reply) = self.reply.borrow_mut().take() else { return };
+        if interim::of(&answer).is_some() {
+            // Nothing was done yet: one that is lost is asked again.
+            return reply.done(answer);
+        }
         let Some((tool, asked)) = self.must_arrive() else { return reply.done(answer) };
         match (&self.case, self.seat.upgrade()) {
             (Some(case), _) if !case.is_wanted() && case.key().is_none() => {

@@ -54,6 +54,12 @@ fn open_calls_are_settled_at_start() {
     let marks = |home: &Path| home.join("run").join(FLIGHT_FILE);
     check(|home| std::fs::remove_file(marks(home)).unwrap(), same, [OutcomeUnknown; 2]);
     check(|home| std::fs::write(marks(home), "").unwrap(), same, [OutcomeUnknown; 2]);
+    // Cut short, between two marks or behind the last.
+    for left in [16, 32, 64] {
+        let cut =
+            |home: &Path| std::fs::OpenOptions::new().write(true).open(marks(home)).unwrap().set_len(left).unwrap();
+        check(cut, same, [OutcomeUnknown; 2]);
+    }
     check(|home| std::fs::write(marks(home), "soup, but more than sixteen bytes").unwrap(), same, [OutcomeUnknown; 2]);
     // A flight file of another run of another home.
     check(|home| std::fs::write(marks(home), b"CGFLIGHT01234567").unwrap(), same, [OutcomeUnknown; 2]);
@@ -192,6 +198,8 @@ fn an_unknown_call_without_a_record_gets_one() {
         assert_eq!((calls.len(), calls[0].call, calls[0].state), (1, call, CallState::Unknown));
         assert_eq!((calls[0].name.as_str(), calls[0].effect), ("place_order", policy::Effect::Write));
         assert_eq!((calls[0].outcome, calls[0].key), (Outcome::OutcomeUnknown, None));
+        // By these its repetition is known.
+        assert_eq!((calls[0].session.as_str(), calls[0].asked), ("one session", Some(Hash::of(b"book"))));
         desk.stop();
     }
     let desk = Desk::open(home.path());
