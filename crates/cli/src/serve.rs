@@ -285,6 +285,8 @@ async fn relay(
         while let Some(it) = told.recv().await {
             audit.told(it);
         }
+        // Why it has gone was told before it went, but perhaps after that was looked for in this turn.
+        tokio::task::yield_now().await;
     };
     let running = async {
         tokio::select! {

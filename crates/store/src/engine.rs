@@ -71,9 +71,10 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(parts: Parts, anchors: Option<Anchors>) -> rusqlite::Result<Engine> {
-        Ok(Engine {
-            chores: Chores::at_start(&parts.conn)?,
+    /// Cannot fail: with the parts goes the listener, whose end tells that nobody writes any more.
+    pub(crate) fn new(parts: Parts, chores: Chores, anchors: Option<Anchors>) -> Engine {
+        Engine {
+            chores,
             parts,
             anchors,
             results: Results::default(),
@@ -81,7 +82,7 @@ impl Engine {
             // What beginning the run has written, and what the last run left.
             transactions: LONG_LOG,
             unwritten: Unwritten::default(),
-        })
+        }
     }
 
     /// Runs until it is closed or all handles are gone.

@@ -3,6 +3,7 @@
 
 use crate::anchor::{Anchor, Trust};
 use crate::chain::{self, Keys, hex};
+use crate::chores::Chores;
 use crate::committer::{Committer, CommitterThread, Listener, Shared, Told};
 use crate::engine::{Engine, Parts};
 use crate::first;
@@ -247,6 +248,7 @@ impl Store {
                 }
                 let is_on_network = places::is_on_network(&dir);
                 let Begun { trust, has_gap, recovered, writer } = begun;
+                let chores = Chores::at_start(&conn).map_err(StoreFault::sql(&database(&dir), "looking for work"))?;
                 let clock = options.clock;
                 let place = places::Place::of(&path);
                 let sober = Sober::new(clock, options.steady, before);
@@ -266,8 +268,7 @@ impl Store {
                     path,
                     place,
                 };
-                let engine =
-                    Engine::new(parts, anchors).map_err(StoreFault::sql(&database(&dir), "looking for work"))?;
+                let engine = Engine::new(parts, chores, anchors);
                 Ok((engine, Settlement { is_on_network, trust, has_gap, recovered, sealed }))
             };
             match begin() {
