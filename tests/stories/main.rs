@@ -52,6 +52,8 @@ mod person;
 #[cfg(unix)]
 mod pins;
 #[cfg(unix)]
+mod retries;
+#[cfg(unix)]
 mod sealed;
 #[cfg(unix)]
 mod secrets;
