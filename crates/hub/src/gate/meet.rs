@@ -42,7 +42,7 @@ pub(crate) fn meet(request: Request) {
     let (key, lost) = match &request.thing {
         Thing::Other(_) => (None, false),
         Thing::Tool(tool) => match key(&request.ask, tool) {
-            Ok(key) => (key, gate.lost.has_any(client, server, tool.own_name())),
+            Ok(key) => (key, gate.lost.has_any(client, server, &tool.read.exposed)),
             Err(problem) => return refuse(request, Code::InvalidArguments, problem),
         },
     };
