@@ -400,11 +400,11 @@ impl Run {
                 }
                 self.end(Ok(answer));
             }
-            Inspected::TooLong { era, body } => {
+            Inspected::TooLong { era, result } => {
                 let call = self.record.borrow().id();
                 let client = self.seat.upgrade().map(|seat| Rc::clone(seat.identity.id())).unwrap_or_default();
                 let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
-                let first = self.core.gate.pages.keep(call, &client, &body, most);
+                let first = self.core.gate.pages.keep(call, &client, result, most);
                 self.end(Ok(Answer::Result { era, body: first.into() }));
             }
             Inspected::Refused(refusal) => {

@@ -4,8 +4,8 @@
 
 use super::case::Case;
 use super::lost::{End, Which};
-use super::receipt::{self, Asked};
 use super::now_ms;
+use super::receipt::{self, Asked};
 use crate::agent::SeatCore;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
