@@ -2,7 +2,8 @@
 """A scripted MCP server for the stories: each tool is one way in which real servers misbehave.
 
 Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|exit|null|late|once|deep|flood] [--name NAME]
-               [--heavy N] [--tool ONLY]
+               [--heavy N] [--tool ONLY] [--count FILE]
+With --count it has the prompt `count` and the resource `fake://count`, and writes a line to FILE for each that it gives.
 """
 import json
 import os
@@ -15,6 +16,7 @@ DISCOVER = FLAGS.get("--discover", "unknown")
 COUNT = int(FLAGS.get("--tools", "0"))
 HEAVY = int(FLAGS.get("--heavy", "0"))
 PAGE = int(FLAGS.get("--page", "0"))
+COUNTED = FLAGS.get("--count")
 CURSOR = 'a="/+{}'
 UNICODE = "naïve ≤ 読 🛠"
 extra_tools = []
@@ -195,7 +197,8 @@ def main():
                 for n in range(100_000):
                     OUT.write(b'{"jsonrpc":"2.0","id":"flood %d","method":"roots/list"}\n' % n)
             result(id, {"protocolVersion": params["protocolVersion"],
-                        "capabilities": {"tools": {"listChanged": True}, "logging": {}},
+                        "capabilities": {"tools": {"listChanged": True}, "logging": {},
+                                         **({"prompts": {}, "resources": {}} if COUNTED else {})},
                         "serverInfo": {"name": FLAGS.get("--name", "fake"), "version": "1"},
                         "instructions": "Be kind."})
         elif method == "tools/list":
@@ -223,6 +226,16 @@ def main():
             result(id, page)
         elif method == "tools/call":
             call(id, params)
+        elif COUNTED and method == "prompts/list":
+            result(id, {"prompts": [{"name": "count"}]})
+        elif COUNTED and method == "resources/list":
+            result(id, {"resources": [{"uri": "fake://count", "name": "count"}]})
+        elif COUNTED and method in ("prompts/get", "resources/read"):
+            with open(COUNTED, "a") as lines:
+                lines.write(method + "\n")
+            message = {"role": "user", "content": {"type": "text", "text": "counted"}}
+            entry = {"uri": "fake://count", "text": "counted"}
+            result(id, {"messages": [message]} if method == "prompts/get" else {"contents": [entry]})
         elif method == "ping":
             result(id, {})
         elif method == "logging/setLevel":

@@ -1,6 +1,7 @@
 //! Canonical JSON (RFC 8785) over the received text, with one exception: a number never loses a digit.
 //! Key order, white space and the spelling of escapes are free; nothing else is.
 
+use crate::decimal::Decimal;
 use crate::tree::{Kind, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -12,6 +13,8 @@ pub(crate) enum Numbers {
     Exact,
     /// As received: `1` and `1.0` differ.
     AsReceived,
+    /// One text for all spellings of a value; no canonical JSON, only good for telling what is equal.
+    ByValue,
 }
 
 /// Appends the canonical text of a value.
@@ -19,7 +22,11 @@ pub(crate) fn write(value: Value<'_>, numbers: Numbers, out: &mut Vec<u8>) {
     match value.kind() {
         Kind::Null | Kind::True | Kind::False => out.extend_from_slice(value.source().as_bytes()),
         Kind::Number if numbers == Numbers::AsReceived => out.extend_from_slice(value.source().as_bytes()),
-        Kind::Number => out.extend_from_slice(number(value.source()).as_bytes()),
+        Kind::Number => match number(value.source()) {
+            Some(text) => out.extend_from_slice(text.as_bytes()),
+            None if numbers == Numbers::ByValue => by_value(value.source(), out),
+            None => out.extend_from_slice(value.source().as_bytes()),
+        },
         Kind::String => string(&value.string().unwrap_or_default(), out),
         Kind::Array => {
             out.push(b'[');
@@ -82,7 +89,8 @@ fn by_utf16(a: &str, b: &str) -> Ordering {
     if a.is_ascii() || b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
 }
 
-fn string(text: &str, out: &mut Vec<u8>) {
+/// Appends a string.
+pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text.as_bytes();
     while let Some(at) = rest.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
@@ -106,19 +114,28 @@ fn string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// The number as RFC 8785 writes it where that is the same decimal value, else the text itself.
-fn number(source: &str) -> Cow<'_, str> {
+/// The number as RFC 8785 writes it where that is the same decimal value.
+fn number(source: &str) -> Option<Cow<'_, str>> {
     let plain = source.len() <= 15 && source.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     if plain && source != "-0" {
-        return Cow::Borrowed(source);
+        return Some(Cow::Borrowed(source));
     }
-    double(source).map_or(Cow::Borrowed(source), |double| Cow::Owned(ecma(double)))
+    double(source).map(|double| Cow::Owned(ecma(double)))
+}
+
+/// What is beyond RFC 8785 begins with a dot, as nothing else does.
+fn by_value(source: &str, out: &mut Vec<u8>) {
+    match Decimal::read(source) {
+        Some(exact) => exact.write(out),
+        None => out.extend_from_slice(source.as_bytes()),
+    }
 }
 
 /// The double that has the same decimal value as this text when it is written as RFC 8785 says.
 pub(crate) fn double(source: &str) -> Option<f64> {
     let double = source.parse::<f64>().ok().filter(|double| double.is_finite())?;
-    (Decimal::read(source)? == Decimal::read(&ecma(double))?).then_some(double)
+    let exact = Decimal::read(source)?;
+    (exact.fits_double() || exact == Decimal::read(&ecma(double))?).then_some(double)
 }
 
 /// A double as ECMAScript's `Number::toString` writes it: the shortest digits that read back as the same double.
@@ -145,66 +162,4 @@ fn ecma(double: f64) -> String {
         }
     };
     if double < 0.0 { format!("-{unsigned}") } else { unsigned }
-}
-
-/// An exact decimal value: 0.DIGITS times ten to the power of `point`, without outer zeros.
-#[derive(PartialEq, Eq)]
-pub(crate) struct Decimal {
-    negative: bool,
-    digits: Vec<u8>,
-    point: i64,
-}
-
-impl Decimal {
-    /// The value of a JSON number; None where its exponent is beyond 64 bits.
-    pub(crate) fn read(source: &str) -> Option<Decimal> {
-        let (negative, unsigned) = match source.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, source),
-        };
-        let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
-            Some(at) => (&unsigned[..at], &unsigned[at + 1..]),
-            None => (unsigned, "0"),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-        let Some(first) = all.iter().position(|&digit| digit != b'0') else {
-            return Some(Decimal { negative: false, digits: Vec::new(), point: 0 });
-        };
-        let last = all.iter().rposition(|&digit| digit != b'0').unwrap_or(first);
-        let shift = i64::try_from(whole.len()).ok()? - i64::try_from(first).ok()?;
-        let point = exponent.parse::<i64>().ok()?.checked_add(shift)?;
-        Some(Decimal { negative, digits: all[first..=last].to_vec(), point })
-    }
-
-    /// -1, 0 or 1.
-    fn sign(&self) -> i8 {
-        match (self.digits.is_empty(), self.negative) {
-            (true, _) => 0,
-            (false, true) => -1,
-            (false, false) => 1,
-        }
-    }
-
-    /// Whether it has no fraction.
-    pub(crate) fn is_integer(&self) -> bool {
-        i64::try_from(self.digits.len()).is_ok_and(|length| length <= self.point) || self.digits.is_empty()
-    }
-}
-
-impl Ord for Decimal {
-    fn cmp(&self, other: &Decimal) -> Ordering {
-        let size = || self.point.cmp(&other.point).then_with(|| self.digits.cmp(&other.digits));
-        self.sign().cmp(&other.sign()).then_with(|| match self.sign() {
-            0 => Ordering::Equal,
-            1 => size(),
-            _ => size().reverse(),
-        })
-    }
-}
-
-impl PartialOrd for Decimal {
-    fn partial_cmp(&self, other: &Decimal) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }

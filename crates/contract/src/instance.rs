@@ -1,12 +1,14 @@
 //! Lets the validator read a received text as it is: no second parse, every digit kept. Every step is paid from the
 //! tree's fuel, so that no schema and no arguments can hold a thread; what is reached without fuel looks empty.
 
-use crate::canonical::{self, Decimal, Numbers};
+use crate::canonical::{self, Numbers};
+use crate::decimal::{self, Decimal};
 use crate::tree::{Elements, Kind, Members, Tree, Value};
 use jsonschema::JsonType;
 use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
 use serde_json::Value as Plain;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// The representation of received text for the validator.
@@ -41,6 +43,23 @@ impl Json for Received {
 }
 
 impl<'a> Seen<'a> {
+    /// One text for all spellings of it; None where that can't be paid.
+    pub(crate) fn by_value(&self) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        match self {
+            Seen::Key(key) => canonical::string(key, &mut text),
+            Seen::Value(value) if value.tree.fuel.spend(1 + 4 * bulk(*value)) => {
+                canonical::write(*value, Numbers::ByValue, &mut text);
+            }
+            Seen::Value(_) => return None,
+        }
+        Some(text)
+    }
+    /// The text of a number; None for anything else, and where reading it `times` can't be paid.
+    pub(crate) fn digits(&self, times: u64) -> Option<&'a str> {
+        let value = self.paid(Kind::Number)?;
+        value.tree.fuel.spend(bulk(value).saturating_mul(times)).then(|| value.source())
+    }
     /// The value, where a step to look at it can be paid.
     fn paid(&self, kind: Kind) -> Option<Value<'a>> {
         match self {
@@ -74,8 +93,7 @@ impl<'a> Node<'a, Received> for Seen<'a> {
         }
     }
     fn as_number(&self) -> Option<Digits<'a>> {
-        let value = self.paid(Kind::Number)?;
-        value.tree.fuel.spend(bulk(value)).then(|| Digits(value.source()))
+        self.digits(1).map(Digits)
     }
     fn as_boolean(&self) -> Option<bool> {
         match self {
@@ -153,7 +171,7 @@ impl<'a> Array<'a, Received> for Value<'a> {
         let mut seen = HashSet::with_capacity(self.count());
         Value::elements(*self).all(|element| {
             let mut text = Vec::new();
-            canonical::write(element, Numbers::Exact, &mut text);
+            canonical::write(element, Numbers::ByValue, &mut text);
             seen.insert(text)
         })
     }
@@ -194,15 +212,16 @@ impl JsonNumber for Digits<'_> {
     fn as_i64(&self) -> Option<i64> {
         self.0.parse().ok()
     }
+    /// Only where that is the same value: what a double rounds is equal to nothing that the validator compares it with.
     fn as_f64(&self) -> Option<f64> {
-        self.0.parse().ok().filter(|double: &f64| double.is_finite())
+        canonical::double(self.0)
     }
     fn as_str(&self) -> Cow<'_, str> {
         Cow::Borrowed(self.0)
     }
     fn to_number(&self) -> Cow<'_, serde_json::Number> {
         let whole = self.as_i64().map(Into::into).or_else(|| self.as_u64().map(Into::into));
-        let number = whole.or_else(|| serde_json::Number::from_f64(self.as_f64()?));
+        let number = whole.or_else(|| serde_json::Number::from_f64(self.0.parse().ok()?));
         Cow::Owned(number.unwrap_or_else(|| 0.into()))
     }
     fn is_integer(&self) -> bool {
@@ -239,11 +258,10 @@ fn equal(value: Value<'_>, expected: &Plain) -> bool {
     }
 }
 
+/// By every digit; what the schema's own digits would lose is compared elsewhere (`schema::exact`).
 fn equal_number(source: &str, expected: &serde_json::Number) -> bool {
-    if expected.is_f64() {
-        // The schema's own digits are gone here; equal as doubles is all that can be asked.
-        return source.parse::<f64>().ok() == expected.as_f64();
+    match (decimal::small(source), expected.as_i64()) {
+        (Some(given), Some(expected)) => given == expected,
+        _ => decimal::compare(source, &expected.to_string()) == Some(Ordering::Equal),
     }
-    let text = expected.to_string();
-    source == text || (Decimal::read(source).is_some() && Decimal::read(source) == Decimal::read(&text))
 }

@@ -1,8 +1,8 @@
 //! A JSON text to look into from outside this crate, and its numbers without losing a digit: what rules are judged
 //! by. Nothing is converted before it is asked for, and nothing that could be read in two ways is read at all.
 
-use crate::canonical::{self, Decimal};
 use crate::tree::{self, Kind, TextFault, Tree};
+use crate::{canonical, decimal};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -82,7 +82,7 @@ impl<'t> Node<'t> {
 
 /// Compares the exact values of two JSON numbers; None where an exponent is beyond 64 bits.
 pub fn compare_numbers(a: &str, b: &str) -> Option<Ordering> {
-    Some(Decimal::read(a)?.cmp(&Decimal::read(b)?))
+    decimal::compare(a, b)
 }
 
 /// A JSON number as a double, where that is the same value (rules.md 2).

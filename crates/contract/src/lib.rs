@@ -5,6 +5,7 @@ pub mod answer;
 pub mod arguments;
 mod canonical;
 pub mod change;
+mod decimal;
 pub mod definition;
 pub mod finding;
 mod fuel;

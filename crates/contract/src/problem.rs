@@ -1,7 +1,7 @@
 //! Says what is wrong with arguments in words that a model can act on: where, what is expected, what is allowed and
 //! what comes nearest. Speaks of the schema only, never shows a value that was given.
 
-use crate::schema::Compiled;
+use crate::schema::{Compiled, NOT_LISTED, NOT_THE_ONE, Wanting};
 use crate::tree::{self, Kind, push_segment};
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError};
@@ -103,21 +103,14 @@ impl Told<'_> {
             Kinds::Type { kind } => self.wrong_type(path, &type_words(kind)),
             Kinds::Enum { options } => {
                 let allowed = options.as_array().cloned().unwrap_or_default();
-                is("is not one of the allowed values").allowing(allowed, self.given(path).as_deref())
+                is(NOT_LISTED).allowing(allowed, self.given(path).as_deref())
             }
-            Kinds::Constant { expected_value } => {
-                is("is not the one allowed value").allowing(vec![(**expected_value).clone()], None)
-            }
+            Kinds::Constant { expected_value } => is(NOT_THE_ONE).allowing(vec![(**expected_value).clone()], None),
             Kinds::AnyOf { context } | Kinds::OneOfNotValid { context } => {
                 return self.alternatives(path, context, problems);
             }
             Kinds::OneOfMultipleValid { .. } => is("fits more than one of the alternatives that exclude each other"),
             Kinds::Pattern { pattern } => is("does not match the pattern").expecting(pattern.as_str()),
-            Kinds::Minimum { limit } => is("is too small").expecting(format!("at least {limit}")),
-            Kinds::Maximum { limit } => is("is too large").expecting(format!("at most {limit}")),
-            Kinds::ExclusiveMinimum { limit } => is("is too small").expecting(format!("more than {limit}")),
-            Kinds::ExclusiveMaximum { limit } => is("is too large").expecting(format!("less than {limit}")),
-            Kinds::MultipleOf { multiple_of } => is("is no multiple").expecting(format!("a multiple of {multiple_of}")),
             Kinds::MinLength { limit } => is("is too short").expecting(format!("at least {limit} characters")),
             Kinds::MaxLength { limit } => is("is too long").expecting(format!("at most {limit} characters")),
             Kinds::MinItems { limit } => is("has too few items").expecting(format!("at least {limit}")),
@@ -130,6 +123,10 @@ impl Told<'_> {
             Kinds::PropertyNames { .. } => is("has a member whose name is not allowed"),
             Kinds::FalseSchema => is("is not allowed here"),
             Kinds::Not { .. } => is("is of a form that is not allowed"),
+            Kinds::Custom { message, keyword } => match Wanting::read(message) {
+                Some(wanting) => is(wanting.problem).expecting(wanting.expected),
+                None => is(&format!("breaks the schema's keyword {keyword}")),
+            },
             other => is(&format!("breaks the schema's keyword {}", other.keyword())),
         });
     }
@@ -174,7 +171,11 @@ impl Told<'_> {
         let is_other = |branch: &&Vec<ValidationError<'static>>| {
             branch.iter().filter(is_here).any(|error| {
                 matches!(error.kind(), ValidationErrorKind::Type { .. } | ValidationErrorKind::FalseSchema)
-            }) || branch.iter().any(|error| matches!(error.kind(), ValidationErrorKind::Constant { .. }))
+            }) || branch.iter().any(|error| match error.kind() {
+                ValidationErrorKind::Constant { .. } => true,
+                ValidationErrorKind::Custom { message, .. } => Wanting::read(message).is_some_and(|w| w.is_constant()),
+                _ => false,
+            })
         };
         let mut meant = context.iter().filter(|branch| !is_other(branch));
         if let (Some(branch), None) = (meant.next(), meant.next()) {

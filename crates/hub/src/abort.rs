@@ -10,6 +10,8 @@ pub enum Point {
     Asking,
     /// It is written down as waiting.
     Asked,
+    /// It is written down as a task, and its client has not been told.
+    Tasked,
     /// A decision was made and is about to be written down.
     Deciding,
     /// The decision is written down, and nobody has been told.
@@ -34,10 +36,11 @@ pub enum Point {
 
 impl Point {
     /// All of them, in the order of the road.
-    pub const ALL: [Point; 13] = [
+    pub const ALL: [Point; 14] = [
         Point::Reserved,
         Point::Asking,
         Point::Asked,
+        Point::Tasked,
         Point::Deciding,
         Point::Decided,
         Point::Permitted,
@@ -55,6 +58,7 @@ impl Point {
             Point::Reserved => "reserved",
             Point::Asking => "asking",
             Point::Asked => "asked",
+            Point::Tasked => "tasked",
             Point::Deciding => "deciding",
             Point::Decided => "decided",
             Point::Permitted => "permitted",

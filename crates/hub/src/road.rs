@@ -243,7 +243,11 @@ impl Run {
     }
 
     fn passes(&self, point: Point) {
-        abort::at(point, self.tool.as_ref().map_or("", |tool| &tool.read.tool.name));
+        match (&self.tool, &self.case) {
+            (Some(tool), _) => abort::at(point, &tool.read.tool.name),
+            (None, Some(case)) => abort::at(point, &case.row().tool),
+            (None, None) => abort::at(point, ""),
+        }
     }
 
     /// The client has lost interest: the place is free at once. What it had started and may change something is still

@@ -2,8 +2,9 @@
 //! was stricter. What can't be told counts as looser.
 
 use super::walk::{Part, Step};
-use crate::canonical::Decimal;
+use crate::decimal;
 use crate::tree::{Kind, Value};
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// What a changed hint raises, in a sentence.
@@ -82,10 +83,10 @@ fn value(part: &Part<'_>) -> Option<String> {
             named("newly allowed type", texts(new).into_iter().filter(|kind| !was_allowed(kind)).collect())
         }
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" | "minContains" => {
-            if is_less(old, new) { None } else { looser() }
+            if is_at_most(old, new) { None } else { looser() }
         }
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" | "maxContains" => {
-            if is_less(new, old) { None } else { looser() }
+            if is_at_most(new, old) { None } else { looser() }
         }
         "uniqueItems" => (old.boolean() == Some(true)).then(looser).flatten(),
         _ => Some(format!("{key} changed, which may let more through")),
@@ -110,14 +111,8 @@ fn sources(value: Value<'_>) -> HashSet<String> {
     value.elements().map(|element| element.source().to_owned()).collect()
 }
 
-/// Whether a number is surely less than another.
-fn is_less(a: Value<'_>, b: Value<'_>) -> bool {
-    let number =
-        |value: Value<'_>| (value.kind() == Kind::Number).then(|| value.source().parse::<f64>().ok()).flatten();
-    let exact = |value: Value<'_>| Decimal::read(value.source());
-    match (number(a), number(b)) {
-        // Equal as doubles and not as decimals can't be told apart here.
-        (Some(x), Some(y)) => x < y || (x == y && exact(a) == exact(b)),
-        _ => false,
-    }
+/// Whether a number is surely no more than another.
+fn is_at_most(a: Value<'_>, b: Value<'_>) -> bool {
+    let are_numbers = a.kind() == Kind::Number && b.kind() == Kind::Number;
+    are_numbers && decimal::compare(a.source(), b.source()).is_some_and(Ordering::is_le)
 }

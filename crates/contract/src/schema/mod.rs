@@ -1,17 +1,22 @@
 //! A tool's input schema, compiled once so that arguments can be checked against it. Bounded before it is compiled,
 //! never loads a reference from anywhere, and says which patterns it does not check.
 
+mod bounds;
 mod declared;
+mod exact;
 mod patterns;
+mod rewrite;
 mod shape;
 
 use crate::fuel::Prices;
 use crate::instance::Received;
 use crate::tree::{Kind, TextFault, Tree};
 use crate::visible;
+pub(crate) use bounds::{NOT_LISTED, NOT_THE_ONE, Wanting};
 use declared::Declared;
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator};
+use jsonschema::{Draft, Keyword, PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator};
+use rewrite::Rewrite;
 use serde_json::Value;
 use shape::Shape;
 use std::sync::Arc;
@@ -92,13 +97,17 @@ impl Compiled {
             .map_err(|fault| SchemaFault::Invalid(visible_text(&fault.to_string())))?;
         let draft = dialect(&mut schema)?;
         let shape = Shape::read(&schema)?;
-        let sorted = patterns::sort_out(&schema, &shape);
+        let mut rewrite = Rewrite::default();
+        let sorted = patterns::sort_out(&shape, &mut rewrite);
+        exact::keep_digits(&schema, &tree, &shape, draft, &mut rewrite);
         let names = shape.parts.iter().filter_map(|part| part.schema.get("patternProperties")?.as_object());
         let tried_per_name = names.map(serde_json::Map::len).max().unwrap_or(0) as u64;
         let prices =
             Prices { visit: 1 + shape.in_place / 32, byte: sorted.byte_price.saturating_mul(tried_per_name.max(1)) };
         let chain = shape.chain;
-        let built = options(patterns::MAX_SIZE).with_draft(draft).build(sorted.rest.as_ref().unwrap_or(&schema));
+        let rewritten = rewrite.of(&schema);
+        let options = exact::with_keywords(bounds::with_keywords(options(patterns::MAX_SIZE)));
+        let built = options.with_draft(draft).build(rewritten.as_ref().unwrap_or(&schema));
         Ok(Compiled {
             validator: built.map_err(|fault| refused(&fault))?,
             declared: Declared::of(&schema),
@@ -151,9 +160,14 @@ fn dialect(schema: &mut Value) -> Result<Draft, SchemaFault> {
     }
 }
 
+/// How a schema is compiled.
+type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Received>;
+/// A keyword of our own, ready for checking.
+type Own = Box<dyn for<'i> Keyword<'i, Received>>;
+
 /// How everything is compiled: linear patterns of a bounded size, nothing loaded, `format` and content keywords are
 /// notes and no assertions in every dialect.
-fn options<'i>(pattern_size: usize) -> ValidationOptions<'i, Arc<dyn Retrieve>, Received> {
+fn options<'i>(pattern_size: usize) -> Options<'i> {
     jsonschema::options_for::<Received>()
         .with_pattern_options(PatternOptions::regex().size_limit(pattern_size).dfa_size_limit(1 << 20))
         .should_validate_formats(false)

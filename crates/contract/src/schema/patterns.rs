@@ -2,10 +2,11 @@
 //! (rules.md 13). What would refuse more without them (`not`, `oneOf`, `if`) goes with them: never a call refused
 //! for a pattern that nobody looked at.
 
+use super::rewrite::{Member, Rewrite};
 use super::shape::{Part, Shape};
 use super::{options, visible_text};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Most patterns, and most bytes of them, in one schema; further ones are left out.
 const MAX_PATTERNS: usize = 256;
@@ -20,39 +21,32 @@ const MAX_COMPILED: usize = 4 << 20;
 /// The bound that the whole schema is compiled with.
 pub(super) const MAX_SIZE: usize = SIZES[2].0;
 
-/// A member of a subschema that is to be left out: a keyword, or a name below it.
-type Member<'s> = (&'s str, Option<&'s str>);
-
 /// What is left out of a schema, and what the rest costs.
 pub(super) struct Sorted {
     /// The patterns that are not checked.
     pub(super) skipped: Vec<String>,
     /// Steps for one byte of a string.
     pub(super) byte_price: u64,
-    /// The schema without them; None where nothing is left out.
-    pub(super) rest: Option<Value>,
 }
 
 /// Tries every pattern of a schema.
-pub(super) fn sort_out(root: &Value, shape: &Shape<'_>) -> Sorted {
+pub(super) fn sort_out<'s>(shape: &Shape<'s>, rewrite: &mut Rewrite<'s>) -> Sorted {
     let mut trial = Trial::default();
-    let mut gone: HashMap<*const Value, Vec<Member<'_>>> = HashMap::new();
     let mut partial = Vec::new();
     let mut loosened = false;
     for (index, part) in shape.parts.iter().enumerate() {
-        let mut leave = |member| gone.entry(std::ptr::from_ref(part.value)).or_default().push(member);
         let before = trial.skipped.len();
         if let Some(pattern) = part.schema.get("pattern").and_then(Value::as_str)
             && !trial.fits(pattern, json!({ "pattern": pattern }))
         {
-            leave(("pattern", None));
+            rewrite.leave_out(part, [("pattern", None)]);
         }
         if let Some(Value::Object(patterns)) = part.schema.get("patternProperties") {
             for pattern in patterns.keys() {
                 if !trial.fits(pattern, json!({ "patternProperties": { pattern: true } })) {
-                    leave(("patternProperties", Some(pattern)));
                     // Names that it would have matched must not count as additional ones.
-                    leave(("additionalProperties", None));
+                    let gone = [("patternProperties", Some(pattern.as_str())), ("additionalProperties", None)];
+                    rewrite.leave_out(part, gone);
                     loosened = true;
                 }
             }
@@ -61,26 +55,19 @@ pub(super) fn sort_out(root: &Value, shape: &Shape<'_>) -> Sorted {
             partial.push(index);
         }
     }
-    if trial.skipped.is_empty() {
-        return Sorted { skipped: Vec::new(), byte_price: trial.byte_price, rest: None };
+    if !trial.skipped.is_empty() {
+        spread(shape, partial, rewrite, &mut loosened);
     }
-    spread(shape, partial, &mut gone, &mut loosened);
     if loosened {
         for part in &shape.parts {
-            let members = gone.entry(std::ptr::from_ref(part.value)).or_default();
-            members.extend([("unevaluatedProperties", None), ("unevaluatedItems", None)]);
+            rewrite.leave_out(part, [("unevaluatedProperties", None), ("unevaluatedItems", None)]);
         }
     }
-    Sorted { skipped: trial.skipped, byte_price: trial.byte_price, rest: Some(without(root, &gone)) }
+    Sorted { skipped: trial.skipped, byte_price: trial.byte_price }
 }
 
 /// Follows the parts that check less than they say up to those that would refuse more for it.
-fn spread<'s>(
-    shape: &Shape<'s>,
-    mut open: Vec<usize>,
-    gone: &mut HashMap<*const Value, Vec<Member<'s>>>,
-    loosened: &mut bool,
-) {
+fn spread<'s>(shape: &Shape<'s>, mut open: Vec<usize>, rewrite: &mut Rewrite<'s>, loosened: &mut bool) {
     let mut leads_here: Vec<Vec<(&str, usize)>> = vec![Vec::new(); shape.parts.len()];
     for (index, part) in shape.parts.iter().enumerate() {
         for &(keyword, target) in part.in_place.iter().chain(&part.below) {
@@ -94,7 +81,7 @@ fn spread<'s>(
             let members = turned(part, keyword);
             if !members.is_empty() {
                 *loosened = true;
-                gone.entry(std::ptr::from_ref(part.value)).or_default().extend(members);
+                rewrite.leave_out(part, members);
             }
             if known.insert(above) {
                 open.push(above);
@@ -110,34 +97,6 @@ fn turned<'s>(part: &Part<'s>, keyword: &'s str) -> Vec<Member<'s>> {
         "if" => vec![("if", None), ("then", None), ("else", None)],
         "contains" if part.schema.contains_key("maxContains") => vec![("maxContains", None)],
         _ => Vec::new(),
-    }
-}
-
-/// A copy of `value` without these members. As deep as the schema, which is bounded.
-fn without(value: &Value, gone: &HashMap<*const Value, Vec<Member<'_>>>) -> Value {
-    match value {
-        Value::Array(values) => values.iter().map(|value| without(value, gone)).collect(),
-        Value::Object(members) => {
-            let here = gone.get(&std::ptr::from_ref(value)).map_or(&[][..], Vec::as_slice);
-            let kept = members.iter().filter(|(key, _)| !here.contains(&(key.as_str(), None)));
-            kept.map(|(key, value)| (key.clone(), without_names(key, value, here, gone))).collect()
-        }
-        other => other.clone(),
-    }
-}
-
-fn without_names(
-    key: &str,
-    value: &Value,
-    here: &[Member<'_>],
-    gone: &HashMap<*const Value, Vec<Member<'_>>>,
-) -> Value {
-    match value {
-        Value::Object(members) if here.iter().any(|(keyword, name)| *keyword == key && name.is_some()) => {
-            let kept = members.iter().filter(|(name, _)| !here.contains(&(key, Some(name.as_str()))));
-            kept.map(|(name, value)| (name.clone(), without(value, gone))).collect()
-        }
-        value => without(value, gone),
     }
 }
 

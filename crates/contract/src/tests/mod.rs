@@ -11,6 +11,7 @@ mod hostile;
 mod json;
 mod masks;
 mod names;
+mod numbers;
 mod outcomes;
 mod outputs;
 mod scans;

@@ -5,6 +5,7 @@
 use super::case::Case;
 use super::moves::{self, Move};
 use super::{decide, hold, settle, stand};
+use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{Pending, To};
 use crate::backend::Backend;
@@ -41,6 +42,7 @@ pub(crate) async fn tell(core: &Rc<Core>, case: &Rc<Case>) {
             return hold::tell_pending(case, |asker| takes(&asker.ask));
         }
         core.gate.index.enter_task(case);
+        abort::at(Point::Tasked, &case.row().tool);
     }
     let told = case.take(|asker| takes(&asker.ask));
     if told.is_empty() {
