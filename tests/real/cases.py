@@ -3,6 +3,7 @@
 import pathlib
 import subprocess
 
+HELD = "memory__create_entities"
 PAGE = "<html><head><title>t</title></head><body><article><h1>A page</h1><p>Words on a page of this machine.</p></article></body></html>"
 
 
@@ -73,6 +74,8 @@ def expectations(home, page_url):
             {"name": "everything__simple-prompt", "arguments": {}, "text": "simple prompt"},
             {"name": "everything__args-prompt", "arguments": {"city": "Rome"}, "text": "Rome"},
         ],
+        # What the policy of this run asks a person about.
+        "held": {"tool": HELD, "entity": {"entityType": "thing", "observations": ["seen"]}, "reason": "not in this run"},
         "completion": {"prompt": "everything__completable-prompt", "argument": "department", "value": "E", "hears": "Engineering"},
         "progress": {"tool": "everything__trigger-long-running-operation", "arguments": {"duration": 1, "steps": 5}, "steps": 5},
     }

@@ -46,11 +46,12 @@ def below(pid):
 class Hub:
     """One home; `serve` may be called again after `kill`."""
 
-    def __init__(self, binary, home, servers):
+    def __init__(self, binary, home, servers, held=None):
         self.binary, self.home, self.process = binary, pathlib.Path(home), None
         self.servers = servers
         self.env = dict(os.environ, CALLGATE_HOME=str(self.home), NO_COLOR="1")
-        (self.home / "callgate.jsonc").write_text(json.dumps({"mcpServers": servers, "policy": {"default": "allow"}}, indent=2))
+        policy = {"default": "allow", "rules": [{"tools": [held], "then": "ask"}] if held else []}
+        (self.home / "callgate.jsonc").write_text(json.dumps({"mcpServers": servers, "policy": policy}, indent=2))
 
     def serve(self):
         """Starts it and waits for its ready line."""

@@ -97,6 +97,9 @@ class Client:
         """Everything up to its end goes into the tally."""
         while word := self.hear():
             tally.take(self.who, word["verdict"], word["name"], word["why"])
+        self.ended(tally)
+
+    def ended(self, tally):
         code = self.process.wait(LIMIT)
         tally.check(self.who, "ends cleanly", code == 0, f"exit {code}: {''.join(self.errors)[-700:]}")
 
@@ -116,7 +119,7 @@ class Run:
         self.npm, self.python = packages / "npm", packages / "python" / "bin" / "python"
         table.prepare(home)
         servers = table.servers(home, self.npm, packages / "python", packages / "python-older")
-        self.hub = Hub(options.callgate, home, servers)
+        self.hub = Hub(options.callgate, home, servers, table.HELD)
         self.page = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
         threading.Thread(target=self.page.serve_forever, daemon=True).start()
         self.cases = table.expectations(home, f"http://127.0.0.1:{self.page.server_address[1]}/page")
@@ -129,7 +132,11 @@ class Run:
         )
 
     def client(self, mode, sdk, over, line):
-        program = {"python": [self.python, HERE / "python_sdk.py"], "typescript": [self.options.node, HERE / "typescript_sdk.mjs"]}
+        program = {
+            "python": [self.python, HERE / "python_sdk.py"],
+            "typescript": [self.options.node, HERE / "typescript_sdk.mjs"],
+            "tasks": [self.options.node, HERE / "typescript_tasks.mjs"],
+        }
         command = [*map(str, program[sdk]), mode, over, line, str(self.home / "cases.json")]
         return Client(f"{sdk} {line} over {over}", command, self.env())
 
@@ -149,9 +156,23 @@ class Run:
             for line in lines:
                 for over in ("stdio", "http"):
                     self.client("check", sdk, over, line).to_end(self.tally)
+        headline("the typescript SDK with its tasks package")
+        for over in ("stdio", "http"):
+            self.tasks(self.client("check", "tasks", over, "client"))
         headline("the Inspector's command line")
         for verdict, name, why in inspector.run(self.hub, self.options.node, self.npm, self.cases, self.home, self.env()):
             self.tally.take("inspector", verdict, name, why)
+
+    def tasks(self, client):
+        """Its calls wait: the person decides whenever the client says so."""
+        while word := client.hear():
+            if word["verdict"] in ("approve", "deny"):
+                waiting = self.hub.command("approval", "list")["approvals"][0]["id"]
+                how = ["--remember", "once"] if word["verdict"] == "approve" else ["--reason", self.cases["held"]["reason"]]
+                self.hub.command("approval", word["verdict"], waiting, *how)
+            else:
+                self.tally.take(client.who, word["verdict"], word["name"], word["why"])
+        client.ended(self.tally)
 
     def hosts(self):
         """Three hosts attached, ten calls each at once; then the hub is killed under them."""

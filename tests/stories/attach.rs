@@ -74,7 +74,9 @@ fn an_adapter_goes_on_with_the_next_hub() {
     assert_eq!(text(&host.call("f__echo", json!({}))), "{}");
     hub.kill();
     let failed = host.answer(&open);
-    assert!(failed["error"]["message"].as_str().unwrap().contains("hub ended"), "{failed}");
+    let outcome = &failed["result"]["_meta"]["dev.callgate/outcome"];
+    assert_eq!(outcome["error"], "outcome_unknown", "{failed}");
+    assert!(outcome["message"].as_str().unwrap().contains("Call again with the same arguments"), "{failed}");
     let _second = home.serve();
     assert_eq!(text(&host.call("f__echo", json!({ "text": "again" }))), r#"{"text": "again"}"#);
     let seen = host.call("f__seen", json!({}));
@@ -92,7 +94,9 @@ fn a_stopped_hub_stays_stopped_for_those_who_were_there() {
     assert_eq!(code, 0, "{err}");
     hub.process.wait();
     let refused = host.ask("tools/call", json!({ "name": "s__echo", "arguments": {} }));
-    assert!(refused["error"]["message"].as_str().unwrap().contains("stopped"), "{refused}");
+    let outcome = &refused["result"]["_meta"]["dev.callgate/outcome"];
+    assert_eq!(outcome["error"], "server_unavailable", "{refused}");
+    assert!(outcome["message"].as_str().unwrap().contains("stopped"), "{refused}");
     // A new session starts one again.
     let mut fresh = home.stdio(&["--host", "fresh"]);
     fresh.initialize("2025-11-25");

@@ -108,6 +108,54 @@ fn what_was_approved_before_a_pause_waits_for_its_end_says_so_and_keeps_nobody()
     assert_eq!(server.runs(), 1);
 }
 
+/// Its client was told that it is pending, then what let it wait was over: the identical call runs, the card says so.
+#[test]
+fn what_waited_only_for_a_pause_or_for_what_is_remembered_now_runs_when_its_client_calls_again() {
+    let server = Server::new(&tools("Orders."), &hold("allow", 0));
+    let _hub = server.home.serve();
+    let mut client = server.host();
+    server.home.json(&["pause"]);
+    assert_eq!(outcome(&client.call(ORDER, json!({ "n": 1 }))), "pending");
+    assert!(server.waiting()["why"].as_str().unwrap().contains("paused"));
+    server.home.json(&["resume"]);
+    let card = server.waiting();
+    assert!(card["again"].as_str().unwrap().contains("as soon as its client calls again"), "{card}");
+    assert!(!card["why"].as_str().unwrap().contains("paused"), "{card}");
+    assert_eq!((server.runs(), outcome(&client.call(ORDER, json!({ "n": 1 })))), (0, "ran"));
+    assert_eq!(server.runs(), 1);
+
+    let server = Server::new(&tools("Orders."), &hold("auto", 0));
+    let _hub = server.home.serve();
+    let mut client = server.host();
+    for n in [1, 2] {
+        assert_eq!(outcome(&client.call(ORDER, json!({ "n": n }))), "pending");
+    }
+    server.home.json(&["approval", "approve", id(&server.waiting()), "--remember", "tool"]);
+    let card = server.waiting();
+    assert!(card["again"].as_str().unwrap().contains("remembered"), "{card}");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "n": 2 }))), "ran");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "n": 1 }))), "ran");
+    assert_eq!(server.runs(), 2);
+    assert!(server.home.json(&["approval", "list"])["approvals"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_hub_that_is_stopped_tells_who_is_held_that_the_call_goes_on_waiting() {
+    let server = Server::new(&tools("Orders."), &hold("ask", 60));
+    let mut hub = server.home.serve();
+    let mut client = server.host();
+    let asked = client.send("tools/call", json!({ "name": ORDER, "arguments": { "n": 1 } }));
+    let card = server.waiting();
+    let (code, _, err) = server.home.run(&["stop"]);
+    assert_eq!(code, 0, "{err}");
+    let told = client.answer(&asked)["result"].take();
+    assert_eq!(outcome(&told), "pending", "{told}");
+    hub.process.wait();
+    let _hub = server.home.serve();
+    server.home.json(&["approval", "approve", id(&card), "--remember", "once"]);
+    assert_eq!(outcome(&client.call(ORDER, json!({ "n": 1 }))), "ran");
+}
+
 #[test]
 fn a_call_that_waits_for_other_instructions_says_so_and_runs_when_it_is_approved() {
     for default in ["allow", "ask"] {

@@ -181,6 +181,94 @@ fn a_cancelled_call_of_a_server_over_http_is_listened_for() {
     assert_eq!(remote.posts("tools/call").len(), 2);
 }
 
+/// A write that was with its server when the hub died, or its server: the next identical call is told, once, by whatever
+/// hub it comes to; who has gone on since means what it says.
+#[test]
+fn a_write_that_nobody_answered_is_told_to_its_repetition_by_a_later_hub_once() {
+    let home = home();
+    let mut hub = home.serve();
+    let mut client = home.stdio(&["--host", "cursor"]);
+    client.initialize("2025-11-25");
+    client.await_tool("s__slow_write");
+    let call = |text: &str| json!({ "name": "s__slow_write", "arguments": { "text": text, "ms": 1_000 } });
+    let dies = |hub: &mut stories::Hub, client: &mut stories::Client, text: &str| {
+        let mut call = call(text);
+        call["_meta"] = json!({ "progressToken": text });
+        let id = client.send("tools/call", call);
+        client.await_message("a sign that the server has it", |it| it["method"] == "notifications/progress");
+        hub.kill();
+        client.answer(&id);
+    };
+    let outcome =
+        |result: &Value| result["_meta"]["dev.callgate/outcome"]["error"].as_str().unwrap_or("ran").to_owned();
+    dies(&mut hub, &mut client, "a");
+    let hub = home.serve();
+    client.await_tool("s__slow_write");
+    // Another start in between.
+    drop(hub);
+    let mut hub = home.serve();
+    client.await_tool("s__slow_write");
+    let unknown = || home.json(&["call", "list", "--unknown"])["calls"].as_array().unwrap().len();
+    assert_eq!(unknown(), 1);
+    let told = client.result("tools/call", call("a"));
+    assert!(outcome(&told) == "outcome_unknown" && text(&told).contains("calling once more runs it"), "{told}");
+    // It has been told; the next start does not tell it again.
+    dies(&mut hub, &mut client, "b");
+    let mut hub = home.serve();
+    client.await_tool("s__slow_write");
+    assert_eq!(outcome(&client.result("tools/call", call("a"))), "ran");
+    assert_eq!(outcome(&client.result("tools/call", call("b"))), "ran", "its client has had another result since");
+    assert_eq!((lines(&home), unknown()), (vec!["a".to_owned(), "b".to_owned()], 2), "a person still settles them");
+    hub.kill();
+}
+
+/// What a host is told of its open calls when their hub is killed, and what the next hub makes of each when it is made
+/// again, however the host's bytes travel.
+#[test]
+fn calls_that_a_killed_hub_left_open_can_be_made_again_and_only_what_may_have_run_is_not_done() {
+    for mode in ["lend", "copy"] {
+        let home = Home::new();
+        let file = home.path("lines.txt").display().to_string();
+        let configure = |hold: u64| {
+            let rules = json!([{ "name": "asks", "tools": ["s__fail"], "then": "ask" }]);
+            let approval = json!({ "holdSeconds": hold, "holdSecondsWithProgress": hold });
+            let policy = json!({ "default": "allow", "rules": rules, "approval": approval });
+            home.configure(&json!({ "mcpServers": { "s": sample(&["--file", &file]) }, "policy": policy }));
+        };
+        configure(60);
+        let mut hub = home.serve();
+        let mut client = home.stdio(&["--host", "cursor", "--mode", mode]);
+        client.initialize("2025-11-25");
+        client.await_tool("s__slow_write");
+        let calls = [
+            json!({ "name": "s__fail", "arguments": {} }),
+            json!({ "name": "s__slow_write", "arguments": { "text": "sent", "ms": 600 }, "_meta": { "progressToken": 1 } }),
+            json!({ "name": "s__append_line", "arguments": { "text": "queued" } }),
+            json!({ "name": "s__slow", "arguments": { "ms": 400 } }),
+        ];
+        let open = calls.each_ref().map(|call| client.send("tools/call", call.clone()));
+        client.await_message("a sign that the server has it", |it| it["method"] == "notifications/progress");
+        let held = eventually("it waits", || home.json(&["approval", "list"])["approvals"].get(0).cloned());
+        client.result("ping", json!({}));
+        hub.kill();
+        for id in &open {
+            let told = client.answer(id)["result"].take();
+            assert_eq!(told["_meta"]["dev.callgate/outcome"]["error"], "outcome_unknown", "{mode}: {told}");
+            assert!(told["isError"] == true && text(&told).contains("Call again with the same arguments"), "{told}");
+        }
+        configure(0);
+        let _second = home.serve();
+        let again = calls.each_ref().map(|call| client.result("tools/call", call.clone()));
+        let outcomes = again.each_ref().map(|result| {
+            let outcome = &result["_meta"]["dev.callgate/outcome"];
+            outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
+        });
+        assert_eq!(outcomes, ["pending", "outcome_unknown", "ran", "ran"], "{mode}: {again:?}");
+        assert_eq!(again[0]["_meta"]["dev.callgate/outcome"]["approval_id"], held["id"], "it went on waiting");
+        assert_eq!(lines(&home), ["queued"]);
+    }
+}
+
 #[test]
 fn an_approved_call_whose_client_left_while_it_ran_is_found_again() {
     let home = Home::new();

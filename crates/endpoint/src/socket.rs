@@ -13,9 +13,11 @@ mod system;
 #[cfg(windows)]
 #[path = "socket/windows.rs"]
 mod system;
+mod unanswered;
 
 pub use attach::{Attach, Attached, Hello};
 pub use system::Listener;
+pub use unanswered::{Question, Silence};
 
 use conn::Conn;
 use frame::LineBuf;

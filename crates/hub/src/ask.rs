@@ -42,7 +42,13 @@ pub(crate) fn ask(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Rep
 /// The same of a request that came at that time and had to wait for its server.
 fn ask_since(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, received: Instant) {
     if seat.core.is_refusing() {
-        return reply.done(Answer::error(-32603, "the hub is stopping; nothing was executed"));
+        return reply.done(match &*ask.method {
+            "tools/call" => {
+                let refusal = Refusal::new(Code::ServerUnavailable, "The hub is stopping. Nothing was executed.");
+                Answer::result(refusal.tool_result(Output::Declared))
+            }
+            _ => Answer::error(-32603, "the hub is stopping; nothing was executed"),
+        });
     }
     if let Some(kind) = ListKind::of(&ask.method) {
         return list(seat, kind, &ask, reply);

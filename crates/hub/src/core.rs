@@ -71,6 +71,8 @@ impl Core {
     /// From now on new requests are refused: the hub is stopping.
     pub fn refuse(&self) {
         self.refusing.set(true);
+        // Who waits for a person is told that it goes on waiting.
+        self.gate.index.all().iter().for_each(|case| case.news.notify_one());
     }
     pub(crate) fn is_refusing(&self) -> bool {
         self.refusing.get()

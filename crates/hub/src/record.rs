@@ -11,12 +11,13 @@ use crate::backend::Backend;
 use crate::road::Ending;
 use crate::views::millis;
 use bytes::Bytes;
-use contract::CallId;
 use contract::answer::Changes;
 use contract::outcome::Code;
+use contract::{CallId, Hash};
 use policy::Effect;
+use std::rc::Rc;
 use std::time::{Duration, SystemTime};
-use store::{CallNumber, CallRecord, Detail, Item, Kind, Mark, Method, Outcome, Stages, Subject};
+use store::{CallNumber, CallRecord, Detail, Item, Kind, Mark, Method, Outcome, Repetition, Stages, Subject};
 use tokio::time::Instant;
 
 /// What a call is about.
@@ -45,6 +46,8 @@ pub struct Record {
     held_us: u32,
     /// What was done to its result, a JSON object.
     looked: Option<String>,
+    /// Session and digest by which a repetition of it is known, should the hub die.
+    repetition: Option<(Rc<str>, Hash)>,
 }
 
 impl Record {
@@ -67,6 +70,7 @@ impl Record {
             verdict: None,
             held_us: 0,
             looked: None,
+            repetition: None,
         }
     }
     /// The same of a call that has a record of its own: its number, and the time that a person took.
@@ -79,6 +83,10 @@ impl Record {
         let held_ms = row.decided_ms.saturating_sub(row.asked_ms);
         self.held_us = u32::try_from(held_ms.saturating_mul(1000)).unwrap_or(u32::MAX);
         self
+    }
+    /// An identical call in this session is a repetition of it.
+    pub(crate) fn repeated_by(&mut self, session: &Rc<str>, asked: Option<Hash>) {
+        self.repetition = asked.map(|asked| (Rc::clone(session), asked));
     }
     /// What was decided and why, for its rows.
     pub(crate) fn judged(&mut self, verdict: Option<Subject>) {
@@ -121,6 +129,8 @@ impl Record {
         entry.method = self.about.method;
         entry.effect = Some(self.about.effect);
         entry.arguments = self.arguments.as_ref();
+        let repetition = self.repetition.as_ref().filter(|_| kind == Kind::Intent);
+        entry.repetition = repetition.map(|(session, asked)| Repetition { session, asked: *asked });
         entry.detail = self.verdict.as_ref().map_or(Detail::None, Detail::Known);
         entry.stages = Stages {
             checked: micros(checked.duration_since(self.received)),

@@ -304,7 +304,7 @@ impl Relay {
         let deadline = Instant::now() + DRAIN;
         let busy =
             || self.core.backends().iter().any(|backend| backend.server().is_some_and(|server| server.load().0 > 0));
-        while busy() && Instant::now() < deadline {
+        while (busy() || gate::hold::holds(&self.core)) && Instant::now() < deadline {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let mut stops = tokio::task::JoinSet::new();

@@ -12,7 +12,7 @@ use crate::gate::glance;
 use crate::gate::lost::{End, Lost};
 use crate::gate::receipt::{self, Asked};
 use crate::gate::result::{Inspected, Look};
-use crate::gate::settle;
+use crate::gate::{settle, unanswered};
 use crate::lanes::Entered;
 use crate::murmur::Murmur;
 use crate::record::{self, Record};
@@ -150,6 +150,10 @@ impl Run {
         if let Some(case) = &self.case {
             // Written before the intent, in the same queue: an intent never lacks its record.
             self.core.ledger.save_call(case.row().clone());
+        } else if let (Some(tool), Some(seat)) = (&self.tool, self.seat.upgrade()) {
+            let raw = self.asked.as_ref().and_then(|asked| asked.get("arguments"));
+            let asked = thing::digest_of(raw.as_ref(), tool, &self.core.ledger);
+            self.record.borrow_mut().repeated_by(&seat.identity.session, asked);
         }
         linger::rest();
         let me = Rc::clone(self);
@@ -400,11 +404,11 @@ impl Run {
                 }
                 self.end(Ok(answer));
             }
-            Inspected::TooLong { era, body } => {
+            Inspected::TooLong { era, result } => {
                 let call = self.record.borrow().id();
                 let client = self.seat.upgrade().map(|seat| Rc::clone(seat.identity.id())).unwrap_or_default();
                 let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
-                let first = self.core.gate.pages.keep(call, &client, &body, most);
+                let first = self.core.gate.pages.keep(call, &client, result, most);
                 self.end(Ok(Answer::Result { era, body: first.into() }));
             }
             Inspected::Refused(refusal) => {
@@ -436,7 +440,7 @@ impl Run {
             self.told(&refusal)
         });
         if is_unanswered && let (Some((tool, asked)), Some(seat)) = (self.must_arrive(), self.seat.upgrade()) {
-            settle::unanswered(&seat, tool, self.record.borrow().number(), &asked);
+            unanswered::enter(&seat, tool, self.record.borrow().number(), &asked);
             // The hub's own word is no news of the server: what else was lost stays.
             if let Some(reply) = self.reply.borrow_mut().take() {
                 reply.done(answer.clone());

@@ -3,6 +3,7 @@
 use crate::ledger::short_detail;
 use crate::{CallNumber, Done, Job, JobFault, Kind, Mark, Method, Outcome};
 use bytes::Bytes;
+use contract::Hash;
 use policy::Effect;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -60,6 +61,16 @@ pub struct Stages {
     pub answered: u32,
 }
 
+/// By what a repetition of an announced call is known, should nobody ever hear of its end. Kept with the open intent only,
+/// in no row.
+#[derive(Clone, Copy)]
+pub struct Repetition<'a> {
+    /// The session in which it was asked.
+    pub session: &'a str,
+    /// Keyed digest of the arguments as asked.
+    pub asked: Hash,
+}
+
 /// One audit row as the relay tells it.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
@@ -89,6 +100,8 @@ pub struct Entry<'a> {
     pub stages: Stages,
     /// More.
     pub detail: Detail<'a>,
+    /// Of an intent without a call record.
+    pub repetition: Option<Repetition<'a>>,
 }
 
 impl<'a> Entry<'a> {
@@ -108,6 +121,7 @@ impl<'a> Entry<'a> {
             result_bytes: 0,
             stages: Stages::default(),
             detail: Detail::None,
+            repetition: None,
         }
     }
 }
@@ -147,6 +161,8 @@ pub(crate) struct Row {
     pub stranger: Option<[u8; 12]>,
     pub args: Args,
     pub detail: RowDetail,
+    /// Where in the batch's text the digest and then the session stand, for [`Batch::repetition`].
+    pub repetition: Option<(u32, u32)>,
     /// Flight slot that is free once the row is committed.
     pub slot: Option<u32>,
     pub kind: Kind,
@@ -257,6 +273,10 @@ impl Batch {
                 RowDetail::Text { start, length }
             }
         };
+        let repetition = entry.repetition.map(|it| {
+            let (start, length) = self.copy(it.asked.as_bytes());
+            (start, length + self.copy(it.session.as_bytes()).1)
+        });
         self.weight += entry.arguments.map_or(0, Bytes::len);
         let id = |subject: Option<&Subject>| subject.map_or(0, |subject| subject.0.id);
         self.rows.push(Row {
@@ -270,6 +290,7 @@ impl Batch {
             stranger,
             args,
             detail,
+            repetition,
             slot: mark.map(|mark| mark.0),
             kind: entry.kind,
             method: entry.method,
@@ -284,6 +305,13 @@ impl Batch {
             Args::Copied { start, length } => self.text(start, length),
             Args::Shared(index) => &self.shared[index as usize],
         }
+    }
+
+    /// Digest and session by which a repetition is known.
+    pub(crate) fn repetition(&self, row: &Row) -> Option<(&[u8; 32], &str)> {
+        let (start, length) = row.repetition?;
+        let (asked, session) = self.text(start, length).split_first_chunk()?;
+        Some((asked, std::str::from_utf8(session).ok()?))
     }
 
     pub(crate) fn text(&self, start: u32, length: u32) -> &[u8] {

@@ -68,13 +68,15 @@ pub(crate) fn known<T>(meaning: Option<T>, code: i64) -> Sql<T> {
     meaning.ok_or(rusqlite::Error::IntegralValueOutOfRange(0, code))
 }
 
-/// A call is announced in row `seq`; its record, if it has one, goes on.
-pub(crate) fn intend(conn: &Connection, call: CallNumber, seq: u64) -> Sql<()> {
+/// A call is announced in row `seq`; its record, if it has one, goes on. Where it has none, digest and session by which a
+/// repetition of it is known are kept as long as the intent is open.
+pub(crate) fn intend(conn: &Connection, call: CallNumber, seq: u64, repetition: Option<(&[u8; 32], &str)>) -> Sql<()> {
+    let (asked, session) = repetition.unzip();
     conn.prepare_cached(
-        "INSERT INTO calls(call, state, intent) VALUES(?, 1, ?)
+        "INSERT INTO calls(call, state, intent, session, asked) VALUES(?, 1, ?, ?, ?)
             ON CONFLICT(call) DO UPDATE SET state = 1, intent = excluded.intent",
     )?
-    .execute([call.0 as i64, seq as i64])
+    .execute(params![call.0 as i64, seq as i64, session, asked])
     .map(drop)
 }
 
@@ -300,7 +302,7 @@ fn settled(conn: &Connection) -> Sql<Vec<CallRecord>> {
     rows.collect()
 }
 
-fn hash_or_none(row: &Row<'_>, at: usize) -> Sql<Option<Hash>> {
+pub(crate) fn hash_or_none(row: &Row<'_>, at: usize) -> Sql<Option<Hash>> {
     match row.get_ref(at)? {
         ValueRef::Null => Ok(None),
         _ => hash(row, at).map(Some),

@@ -45,7 +45,7 @@ mod work;
 mod writer;
 
 pub use anchor::Trust;
-pub use batch::{Detail, Entry, Item, Stages, Subject};
+pub use batch::{Detail, Entry, Item, Repetition, Stages, Subject};
 pub use boot::BootId;
 pub use codes::{CallNumber, Kind, Method, Outcome, PinHow, PinKind};
 pub use committer::{AuditState, Cause, Committer, CommitterThread, Done, Job, Note, Settled, Told, Unshown, Values};

@@ -45,7 +45,7 @@ impl Left {
         let mut facets = Facets::default();
         let mut select = conn.prepare(
             "SELECT call, intent, state, client IS NOT NULL, key IS NOT NULL OR task IS NOT NULL, coalesce(scope, 0) > 0,
-                coalesce(expires_at, 0), coalesce(outcome, 0) FROM calls
+                coalesce(expires_at, 0), coalesce(outcome, 0), session, asked FROM calls
                 WHERE intent > 0 OR state = 1 ORDER BY intent, call",
         )?;
         let mut rows = select.query([])?;
@@ -78,8 +78,14 @@ impl Left {
                 _ => Outcome::NotSent,
             };
             let state = after(standing, close, now);
-            let record = (state == CallState::Unknown && !has_record)
-                .then(|| Box::new(unknown(call, intent.as_ref().map(Stored::line).unwrap_or_default(), now)));
+            let record = match state == CallState::Unknown && !has_record {
+                true => Some(Box::new(CallRecord {
+                    session: row.get::<_, Option<String>>(8)?.unwrap_or_default(),
+                    asked: calls::hash_or_none(row, 9)?,
+                    ..unknown(call, intent.as_ref().map(Stored::line).unwrap_or_default(), now)
+                })),
+                false => None,
+            };
             let fate = standing.is_running().then_some(judged);
             all.push(Open { call, intent: intent.filter(|_| seq > 0), outcome, fate, state, record });
         }

@@ -93,6 +93,7 @@ impl Desk {
             item: Item::Known(&tool),
             effect: Some(policy::Effect::Write),
             arguments: Some(&Bytes::from_static(br#"{"item":"book"}"#)),
+            repetition: Some(Repetition { session: "one session", asked: Hash::of(b"book") }),
             ..Entry::new(call, Kind::Intent, 1_790_000_000_200)
         });
         assert_eq!(due, Due::Now);

@@ -157,7 +157,7 @@ impl Writer {
             self.newest_facet = self.newest_facet.max(facet);
             count(&mut self.block, conn, self.tip.seq, facet, row.at)?;
             match row.kind {
-                Kind::Intent => calls::intend(conn, row.call, self.tip.seq)?,
+                Kind::Intent => calls::intend(conn, row.call, self.tip.seq, batch.repetition(row))?,
                 Kind::End => calls::end(conn, row.call, row.outcome, row.slot.is_some(), row.at)?,
                 _ => {}
             }

@@ -1,6 +1,7 @@
 //! What the adapter understands of its host's and its hub's messages: what a new hub must know, and the ids.
 
 use bytes::Bytes;
+use endpoint::socket::Question;
 use frame::object;
 
 /// What the host has said that a new hub must know.
@@ -14,8 +15,8 @@ pub struct Memory {
 pub struct Said {
     /// `initialize` goes to a new hub as itself, not as something said before.
     pub is_first: bool,
-    /// The ids of its requests.
-    pub ids: Vec<Bytes>,
+    /// Its requests by their ids.
+    pub requests: Vec<(Bytes, Question)>,
     /// The id of a request that it gives up, and for which no answer will come.
     pub cancelled: Option<Bytes>,
 }
@@ -25,8 +26,8 @@ impl Memory {
     pub fn note(&mut self, text: &Bytes) -> Said {
         if text.trim_ascii_start().first() == Some(&b'[') {
             let elements = object::elements(text).map(|range| text.slice(range));
-            let ids = elements.flat_map(|element| self.note(&element).ids).collect();
-            return Said { is_first: false, ids, cancelled: None };
+            let requests = elements.flat_map(|element| self.note(&element).requests).collect();
+            return Said { is_first: false, requests, cancelled: None };
         }
         let [id, method, params] = object::pick(text, ["id", "method", "params"]);
         let method = method.and_then(|range| object::text(&text[range]));
@@ -40,9 +41,11 @@ impl Memory {
             _ => {}
         }
         let cancels = method.as_deref() == Some("notifications/cancelled");
+        let question = method.as_deref().map(|method| Question::of(method, params.as_ref()));
         let cancelled = params.filter(|_| cancels).and_then(|params| object::get(&params, "requestId"));
-        let id = id.filter(|_| method.is_some()).map(|range| text.slice(range));
-        Said { is_first: method.as_deref() == Some("initialize"), ids: id.into_iter().collect(), cancelled }
+        let request = id.zip(question).map(|(range, question)| (text.slice(range), question));
+        let requests = request.into_iter().collect();
+        Said { is_first: method.as_deref() == Some("initialize"), requests, cancelled }
     }
 }
 
@@ -91,6 +94,6 @@ mod tests {
     fn what_is_cancelled_is_noticed() {
         let text = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#;
         let said = Memory::default().note(&Bytes::from_static(text.as_bytes()));
-        assert_eq!((said.ids.len(), said.cancelled.as_deref()), (0, Some(&b"\"a\""[..])));
+        assert_eq!((said.requests.len(), said.cancelled.as_deref()), (0, Some(&b"\"a\""[..])));
     }
 }

@@ -15,7 +15,7 @@ use super::lender::{Lender, Word};
 use super::memory::{Memory, Said, answered};
 use super::start;
 use bytes::{Bytes, BytesMut};
-use endpoint::socket::{Attach, Attached, Hello};
+use endpoint::socket::{Attach, Attached, Hello, Question, Silence};
 use frame::{Line, LineBuf, object};
 use hub::config::Places;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub struct Pump<'a> {
     to_host: BytesMut,
     to_hub: BytesMut,
     /// Requests of the host without an answer, by raw id.
-    open: BTreeMap<Bytes, ()>,
+    open: BTreeMap<Bytes, Question>,
     memory: Memory,
     greeted: bool,
     /// What this hub was told before it has greeted: it has taken nothing of it up then.
@@ -104,7 +104,7 @@ impl<'a> Pump<'a> {
                 Line::TooLong { head, .. } => {
                     let [id] = object::pick(&head, ["id"]);
                     let id = id.map_or_else(|| Bytes::from_static(b"null"), |range| head.slice(range));
-                    self.fail(&id, "the message is too long");
+                    self.fail(&id, Question::Other, Silence::TooLong);
                 }
             }
         }
@@ -142,20 +142,20 @@ impl<'a> Pump<'a> {
     }
 
     fn host_said(&mut self, text: &Bytes) {
-        let Said { is_first, ids, cancelled } = self.memory.note(text);
+        let Said { is_first, requests, cancelled } = self.memory.note(text);
         if self.hub.is_none() {
             match start::reach(self.places, self.launched) {
                 Ok(stream) => self.adopt(stream, is_first),
                 Err(why) => {
                     tracing_line(&why);
-                    for id in ids {
-                        self.fail(&id, &why);
+                    for (id, question) in requests {
+                        self.fail(&id, question, Silence::NoHub(&why));
                     }
                     return;
                 }
             }
         }
-        self.open.extend(ids.into_iter().map(|id| (id, ())));
+        self.open.extend(requests);
         if let Some(id) = cancelled {
             self.open.remove(&id);
         }
@@ -204,7 +204,7 @@ impl<'a> Pump<'a> {
         if !self.unsure.lines.is_empty() {
             match start::reach(self.places, self.launched) {
                 Ok(stream) => self.adopt(stream, false),
-                Err(why) => self.fail_all(&why),
+                Err(why) => self.fail_all(Silence::NoHub(&why)),
             }
             return;
         }
@@ -230,8 +230,8 @@ impl<'a> Pump<'a> {
             }
             for line in left.lines {
                 let (Line::Whole(text) | Line::TooLong { head: text, .. }) = line;
-                let ids = self.memory.note(&text).ids;
-                self.open.extend(ids.into_iter().map(|id| (id, ())));
+                let requests = self.memory.note(&text).requests;
+                self.open.extend(requests);
             }
             if let Some(level) = left.level {
                 self.memory.level = Some(level.as_str().into());
@@ -244,22 +244,19 @@ impl<'a> Pump<'a> {
             self.look_at = Some(Instant::now() + AGAIN);
             return;
         }
-        self.fail_all("the hub ended while this was running; whether it was executed is unknown");
+        self.fail_all(Silence::HubEnded);
         self.look_at = Some(Instant::now() + self.look_wait);
     }
 
-    fn fail_all(&mut self, why: &str) {
+    fn fail_all(&mut self, silence: Silence<'_>) {
         self.unsure = Unsure::default();
-        for (id, ()) in std::mem::take(&mut self.open) {
-            self.fail(&id, why);
+        for (id, question) in std::mem::take(&mut self.open) {
+            self.fail(&id, question, silence);
         }
     }
 
-    fn fail(&mut self, id: &[u8], why: &str) {
-        self.to_host.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        self.to_host.extend_from_slice(id);
-        let text = object::quote(why);
-        self.to_host.extend_from_slice(format!(",\"error\":{{\"code\":-32603,\"message\":{text}}}}}\n").as_bytes());
+    fn fail(&mut self, id: &[u8], question: Question, silence: Silence<'_>) {
+        self.to_host.extend_from_slice(&question.answer(id, silence));
     }
 }
 

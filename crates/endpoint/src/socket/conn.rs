@@ -6,6 +6,7 @@ use super::batch::Batch;
 use super::lend::{LentSource, Loan, Offer, Slot};
 use super::listen::Listen;
 use super::reply::{LineReply, Target};
+use super::unanswered::Question;
 use bytes::Bytes;
 use frame::object;
 use frame::{Answer, Ask, Era, Fault, FaultKind, Frame, Kind, Level, Line, Origin, Params, Receipt, Sink, Version};
@@ -240,7 +241,8 @@ impl Conn {
         }
         let frames: Vec<_> = elements.into_iter().map(Frame::parse).collect();
         let requests = frames.iter().flatten().filter(|frame| frame.kind() == Kind::Request);
-        let batch = Batch::new(self.me.clone(), self.wait_with(&requests.map(Frame::id).collect::<Vec<_>>()));
+        let requests = requests.map(|frame| (frame.id(), Question::of(&frame.method(), Some(&frame.params()))));
+        let batch = Batch::new(self.me.clone(), self.wait_with(&requests.collect::<Vec<_>>()));
         for frame in frames {
             match frame {
                 Ok(frame) => self.message(&frame, Some(&batch)),
@@ -288,15 +290,15 @@ impl Conn {
     }
 
     /// Notes that a request waits for its answer.
-    pub(super) fn wait_for(&self, id: &Bytes, batch: Option<&Rc<Batch>>) {
-        let slot = if batch.is_none() { self.wait_with(std::slice::from_ref(id)) } else { None };
+    pub(super) fn wait_for(&self, id: &Bytes, question: Question, batch: Option<&Rc<Batch>>) {
+        let slot = if batch.is_none() { self.wait_with(&[(id.clone(), question)]) } else { None };
         self.open.borrow_mut().insert(id.clone(), Open { ticket: None, slot, batch: batch.cloned() });
     }
 
     /// Notes in the record of a loan that the current line waits for these answers.
-    fn wait_with(&self, ids: &[Bytes]) -> Option<Slot> {
-        let journal = self.loan.journal().filter(|_| !ids.is_empty())?;
-        Some(journal.open(self.current.take()?, ids))
+    fn wait_with(&self, requests: &[(Bytes, Question)]) -> Option<Slot> {
+        let journal = self.loan.journal().filter(|_| !requests.is_empty())?;
+        Some(journal.open(self.current.take()?, requests))
     }
 
     /// What waited for an answer is dealt with.
@@ -402,8 +404,13 @@ impl Conn {
         let token = params.get("_meta").as_ref().and_then(meta::token_in);
         let wants_progress = token.is_some();
         let target = Target { conn: me, id: id.clone(), method: Rc::clone(&method), batch: batch.cloned() };
+        let question = match (&*target.method, origin.version.era()) {
+            ("tools/call", Era::Legacy) => Question::Call,
+            ("tools/call", Era::Modern) => Question::ModernCall,
+            _ => Question::Other,
+        };
         let reply = LineReply::new(target, token, Rc::clone(&origin));
-        self.wait_for(&id, batch);
+        self.wait_for(&id, question, batch);
         let ticket = seat.ask(Ask { method, params, origin, wants_progress }, Box::new(reply));
         // The answer may have come already.
         if let Some(open) = self.open.borrow_mut().get_mut(&id) {
@@ -434,7 +441,7 @@ impl Conn {
             journal.initialized(params);
         }
         let (Some(me), id, batch) = (self.me.upgrade(), id.clone(), batch.cloned()) else { return };
-        self.wait_for(&id, batch.as_ref());
+        self.wait_for(&id, Question::Other, batch.as_ref());
         seat.when_described(move |it| {
             let out = legacy_host::initialized(version, &it.capabilities, &it.server_info, it.instructions.as_deref());
             me.say(&id, &out, batch.as_ref());

@@ -1,6 +1,7 @@
 //! What a client is told without having asked just now: by its session, or on the `subscriptions/listen` it has open.
 
 use super::conn::Conn;
+use super::unanswered::Question;
 use bytes::Bytes;
 use frame::{Origin, object};
 use hub::agent::{Notice, Notices, Seat, Watched};
@@ -50,7 +51,7 @@ impl Conn {
         accepted.extend(listen.tasks.accepted().map(|ids| format!("\"taskIds\":{ids}")));
         let params = format!("\"notifications\":{{{}}},", accepted.join(","));
         self.tagged("notifications/subscriptions/acknowledged", &params, &id);
-        self.wait_for(&id, None);
+        self.wait_for(&id, Question::Other, None);
         self.listens.borrow_mut().push(listen);
     }
 

@@ -1,7 +1,7 @@
 //! What the person's door asks of the gate: what waits, what the rules would say, what is paused.
 
 use super::case::Case;
-use super::{decide, hold, now_ms, review, settle, still};
+use super::{decide, hold, now_ms, review, road, settle, still, task};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
@@ -51,12 +51,26 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
         waiters: u32::try_from(case.waiters()).unwrap_or(u32::MAX),
         unverified: !Who::of_id(&record.client).is_verified(),
         most: case.judgement.borrow().as_ref().map_or(Scope::Once, policy::Judgement::most),
-        again: case.badge.borrow().clone().or(about.changed),
+        again: case.badge.borrow().clone().or(about.changed).or_else(|| over(core, case, &mut record)),
         definition: about.definition,
         description: about.description,
         schema: about.schema,
         record,
     }
+}
+
+/// Why a call of a tool waits, as of now; some where it waits for nothing but its client.
+fn over(core: &Core, case: &Case, record: &mut CallRecord) -> Option<String> {
+    let (Some(thing), Some(arguments), CallState::Waiting) = (task::tool(core, record), case.arguments(), record.state)
+    else {
+        return None;
+    };
+    let who = Who::of_id(&record.client);
+    let judgement = core.gate.judge(who.known_name(), &thing, &arguments);
+    record.why = hold::why(&judgement, &still::all(core, thing.backend(), thing.effect()));
+    let request = || road::request_again(core, record, &thing);
+    let by = hold::lets_through(core, who.known_name(), &thing, &arguments, request)?;
+    Some(format!("it runs as soon as its client calls again; what lets it through: {by}"))
 }
 
 /// What the catalog says of what is asked for.

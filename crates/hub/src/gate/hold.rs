@@ -106,18 +106,12 @@ pub(crate) fn why(judgement: &Judgement, held: &[Still]) -> String {
     }
 }
 
-/// What a new grant, or the end of a pause, lets through is approved by it.
+/// What a new grant, other rules or the end of a pause let through is approved by them.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     let (Some(call), Some(arguments)) = (case.first(core), case.arguments()) else { return };
-    if still::stands(core, call.thing.backend(), call.thing.effect()) {
+    let host = call.seat.identity.who.known_name();
+    let Some(by) = lets_through(core, host, &call.thing, &arguments, || road::request(&call, &arguments)) else {
         return;
-    }
-    let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
-    let request = road::request(&call, &arguments);
-    let by = match judgement.then() {
-        Then::Allow => "the rules of now",
-        Then::Ask if road::by_grant(core, request, &judgement).is_some() => "an approval that is remembered",
-        Then::Ask | Then::Deny => return,
     };
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     case.is_deciding.set(true);
@@ -132,6 +126,25 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
             decide::claim(&core, &case);
         }
     });
+}
+
+/// What would let this request through now without a person; None where nothing does.
+pub(crate) fn lets_through(
+    core: &Core,
+    host: &str,
+    thing: &Thing,
+    arguments: &Bytes,
+    request: impl FnOnce() -> policy::Request,
+) -> Option<&'static str> {
+    if still::stands(core, thing.backend(), thing.effect()) {
+        return None;
+    }
+    let judgement = core.gate.judge(host, thing, arguments);
+    match judgement.then() {
+        Then::Allow => Some("the rules of now"),
+        Then::Ask => road::by_grant(core, request(), &judgement).map(|_| "an approval that is remembered"),
+        Then::Deny => None,
+    }
 }
 
 /// Whether no more may wait (rules.md 23).
@@ -184,7 +197,8 @@ pub(crate) async fn watch(core: &Rc<Core>, case: &Rc<Case>) {
         tasks::tell(core, case).await;
         let now = Instant::now();
         let mut next = now + LOOK.min(Duration::from_millis(left.max(1)));
-        if case.state() == CallState::Waiting || !case.under_way.get() {
+        // While a decision is written down nobody is told that none has been made.
+        if (case.state() == CallState::Waiting || !case.under_way.get()) && !case.is_deciding.get() {
             give_up(core, case, now);
             case.each(|asker| {
                 let due = asker.received + NOTICE * (asker.notices + 1);
@@ -208,6 +222,9 @@ pub(crate) async fn watch(core: &Rc<Core>, case: &Rc<Case>) {
 
 /// Until when this request may be held open.
 fn patience(core: &Core, asker: &Asker) -> Instant {
+    if core.is_refusing() {
+        return asker.received;
+    }
     let seat = asker.seat.upgrade();
     let host = seat.as_ref().map_or("", |seat| seat.identity.who.known_name());
     asker.received + core.gate.settings().hold_of(host, asker.ask.wants_progress)
@@ -225,6 +242,13 @@ fn notice(asker: &mut Asker) {
 /// Those whose patience has ended are told that the call is pending.
 fn give_up(core: &Core, case: &Case, now: Instant) {
     tell_pending(case, |asker| patience(core, asker) <= now);
+}
+
+/// Whether anybody is held open: at the hub's end they are told that they are not.
+pub(crate) fn holds(core: &Core) -> bool {
+    let is_open = |case: &Rc<Case>| case.is_written() && !case.under_way.get() && case.waiters() > 0;
+    let waits = |case: &Rc<Case>| matches!(case.state(), CallState::Waiting | CallState::Approved);
+    core.gate.index.all().iter().any(|case| waits(case) && is_open(case))
 }
 
 /// Those for whom `is_it` holds are told that the call is pending.

@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::index::SettledKey;
-use super::{decide, hold, meet};
+use super::{decide, hold, meet, unanswered};
 use crate::core::Core;
 use contract::Hash;
 use policy::{CallState, Event, Grant};
@@ -39,6 +39,7 @@ pub(crate) fn take_over(core: &Rc<Core>, calls: Vec<CallRecord>, grants: Vec<Gra
                 }
                 gate.index.enter_task(&known(row));
             }
+            CallState::Unknown if unanswered::is_one(&row) => unanswered::kept(core, row),
             CallState::Waiting | CallState::Approved | CallState::Intent | CallState::Unknown => {
                 let case = known(row);
                 gate.index.enter(&case);

@@ -20,7 +20,7 @@ const LARGEST: usize = 4 << 20;
 /// One call whose reply was lost.
 pub(crate) struct Lost {
     pub call: CallNumber,
-    /// Who asked, for which tool of which server: see [`index::thing_of`].
+    /// Who asked, for which tool of which server by its name in the aggregate: see [`index::thing_of`].
     pub tool: Hash,
     pub server: Rc<str>,
     pub session: Rc<str>,
@@ -86,6 +86,7 @@ pub(crate) struct Which {
     pub call: CallNumber,
     pub client: Rc<str>,
     pub server: Rc<str>,
+    /// Its name in the aggregate: the audit knows it by that, too.
     pub tool: Rc<str>,
     pub session: Rc<str>,
     pub asked: Hash,
@@ -144,22 +145,26 @@ impl LostResults {
     pub(crate) fn forget(&self, lost: &Lost) {
         self.drop_where(|other| std::ptr::eq(other, lost));
     }
-    /// This session has received another write result of that server: what it repeats from now on it means.
-    pub(crate) fn seen(&self, session: &str, server: &str) {
-        if !self.all.borrow().is_empty() {
-            self.drop_where(|other| *other.session == *session && *other.server == *server);
+    /// This session has received another write result of that server: what it repeats from now on it means. Gives those
+    /// that nobody answered and nobody will be told of now.
+    pub(crate) fn seen(&self, session: &str, server: &str) -> Vec<CallNumber> {
+        if self.all.borrow().is_empty() {
+            return Vec::new();
         }
+        let gone = self.drop_where(|other| *other.session == *session && *other.server == *server);
+        gone.iter().filter(|lost| matches!(lost.state(), End::Unanswered)).map(|lost| lost.call).collect()
     }
     /// Whether any of this tool's results was lost.
     pub(crate) fn has_any(&self, client: &str, server: &str, tool: &str) -> bool {
         self.tools.has(|| index::thing_of(client, server, Method::ToolCall, tool))
     }
 
-    fn drop_where(&self, is_it: impl Fn(&Lost) -> bool) {
+    fn drop_where(&self, is_it: impl Fn(&Lost) -> bool) -> Vec<Rc<Lost>> {
         let gone: Vec<Rc<Lost>> = self.all.borrow_mut().extract_if(.., |lost| is_it(lost)).collect();
-        for lost in gone {
+        for lost in &gone {
             lost.end.notify_waiters();
             self.tools.take(lost.tool);
         }
+        gone
     }
 }

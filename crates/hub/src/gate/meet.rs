@@ -3,7 +3,7 @@
 
 use super::case::{Asker, Case};
 use super::index::{self, Holder};
-use super::{now_ms, settle};
+use super::{hold, now_ms, settle};
 use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
@@ -42,7 +42,7 @@ pub(crate) fn meet(request: Request) {
     let (key, lost) = match &request.thing {
         Thing::Other(_) => (None, false),
         Thing::Tool(tool) => match key(&request.ask, tool) {
-            Ok(key) => (key, gate.lost.has_any(client, server, tool.own_name())),
+            Ok(key) => (key, gate.lost.has_any(client, server, &tool.read.exposed)),
             Err(problem) => return refuse(request, Code::InvalidArguments, problem),
         },
     };
@@ -152,7 +152,15 @@ fn join(case: Rc<Case>, request: Request) {
             refuse(request, Code::OutcomeUnknown, message);
         }
         CallState::Settled | CallState::Freed => go_on(request),
-        CallState::Reserved | CallState::Waiting | CallState::Intent => attach(&case, request),
+        CallState::Reserved | CallState::Intent => attach(&case, request),
+        CallState::Waiting => {
+            let core = Rc::clone(&request.seat.core);
+            attach(&case, request);
+            if case.is_written() && !case.under_way.get() && !case.is_deciding.get() {
+                // What let it wait may be over since its client was told that it is pending.
+                hold::reconsider(&core, &case);
+            }
+        }
         CallState::Approved => {
             let core = Rc::clone(&request.seat.core);
             attach(&case, request);

@@ -23,6 +23,7 @@ pub(crate) mod stand;
 pub(crate) mod still;
 pub(crate) mod tally;
 pub(crate) mod task;
+pub(crate) mod unanswered;
 pub(crate) mod watched;
 
 use crate::catalog::{Hides, ToolEntry};

@@ -3,7 +3,7 @@
 
 use super::case::Case;
 use super::lost::{End, Lost, Which};
-use super::now_ms;
+use super::{now_ms, unanswered};
 use crate::agent::SeatCore;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -61,7 +61,7 @@ pub(crate) fn which(seat: &SeatCore, tool: &ToolEntry, call: CallNumber, asked: 
         call,
         client: Rc::clone(seat.identity.id()),
         server: Rc::clone(tool.backend.key()),
-        tool: Rc::clone(tool.own_name()),
+        tool: tool.read.exposed.as_str().into(),
         session: Rc::clone(&seat.identity.session),
         asked: asked.digest(tool, &seat.core.ledger)?,
         ended_ms: now_ms(),
@@ -84,7 +84,9 @@ pub(crate) fn of(
         match fate {
             Fate::Left => {
                 seat.arrivals.left(server, number);
-                lost.seen(&seat.identity.session, server);
+                for call in lost.seen(&seat.identity.session, server) {
+                    unanswered::told(&seat.core, call);
+                }
             }
             Fate::Lost if seat.arrivals.is_past(server, number) => {}
             Fate::Lost => {
@@ -114,7 +116,7 @@ pub(crate) fn nobody(core: &Core, case: &Case, tool: &ToolEntry, answer: &Answer
         call: row.call,
         client: row.client.as_str().into(),
         server: row.server.as_str().into(),
-        tool: row.tool.as_str().into(),
+        tool: row.name.as_str().into(),
         session: row.session.as_str().into(),
         asked,
         ended_ms: now_ms(),

@@ -1,6 +1,7 @@
 //! What a server answered, before anybody gets it: cleaned and, where it is the result of a tool, bounded and checked
 //! against the schema that the tool promised. Everything else keeps its bytes (rules.md 9).
 
+use super::pages::Readable;
 use crate::backend::Rules;
 use crate::catalog::ToolEntry;
 use crate::config::ResultCheck;
@@ -28,7 +29,7 @@ pub(crate) enum Inspected {
     /// It must not be passed on.
     Refused(Refusal),
     /// It is over the bound: this much of it can be fetched piece by piece.
-    TooLong { era: Era, body: Bytes },
+    TooLong { era: Era, result: Readable },
 }
 
 /// Everything that a look at a result needs: plain values, for any thread.
@@ -79,7 +80,7 @@ impl Look {
         match body.len() {
             ..LARGE => false,
             HUGE.. => true,
-            _ => self.schema.is_some() || self.cleaner.is_suspect(&body.join()),
+            _ => self.schema.is_some() || body.len() > self.most || self.cleaner.is_suspect(&body.join()),
         }
     }
 
@@ -119,7 +120,7 @@ impl Look {
         if text.len() > self.most {
             return Some(match &self.schema {
                 Some(_) => Inspected::Refused(too_large(text.len(), self.most)),
-                None => Inspected::TooLong { era, body: text },
+                None => Inspected::TooLong { era, result: Readable::of(&text, self.most) },
             });
         }
         Some(Inspected::Passed { answer: Answer::Result { era, body: text.into() }, changes, broken })

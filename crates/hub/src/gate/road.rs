@@ -15,6 +15,7 @@ use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use policy::{Binding, CallState, Effect, Event, Judgement, Permit, Request, Verdict};
 use std::rc::Rc;
+use store::CallRecord;
 
 /// Judges a call whose arguments fit its schema.
 pub(crate) fn permit(call: Pending, arguments: Bytes) {
@@ -52,6 +53,23 @@ pub(crate) fn request_of(
         policy: seat.core.gate.policy(),
         effect,
         params,
+    }
+}
+
+/// What would be judged if the client of this record asked again.
+pub(crate) fn request_again(core: &Core, row: &CallRecord, thing: &Thing) -> Request {
+    Request {
+        client: row.client.as_str().into(),
+        session: row.session.as_str().into(),
+        server: Rc::clone(thing.backend().key()),
+        launch: Rc::clone(&thing.backend().rules().launch_hash),
+        method: "tools/call".into(),
+        tool: Rc::clone(thing.label()),
+        definition: Some(thing.definition()),
+        digest: None,
+        policy: core.gate.policy(),
+        effect: thing.effect(),
+        params: Bytes::new(),
     }
 }
 

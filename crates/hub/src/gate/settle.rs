@@ -6,10 +6,7 @@ use super::index::SettledKey;
 use super::lost::End;
 use super::meet::{self, Request};
 use super::moves::{self, Move};
-use super::receipt::Asked;
-use super::{now_ms, receipt};
-use crate::agent::SeatCore;
-use crate::catalog::ToolEntry;
+use super::{now_ms, receipt, unanswered};
 use crate::core::Core;
 use crate::operate::Refusal as Refused;
 use crate::record;
@@ -23,9 +20,6 @@ use std::rc::Rc;
 use store::{CallNumber, CallRecord, Job, Outcome};
 use tokio::time::{Instant, timeout_at};
 use upstream::{Failure, task};
-
-/// Calls without a record of their own that wait to be settled; further ones are only in the audit.
-const MOST_UNKNOWN: u32 = 1_000;
 
 /// A call of a case was refused before anything was sent: its key is free.
 pub(crate) fn refused(core: &Core, case: &Rc<Case>, refusal: &Refusal) {
@@ -165,36 +159,6 @@ fn unknown(core: &Core, case: &Rc<Case>) {
     core.queue_changed();
 }
 
-/// A call without a record of its own may have changed something and will never be answered: it is listed for the
-/// person, and its client's next identical call is told of it, once (rules.md 22).
-pub(crate) fn unanswered(seat: &SeatCore, tool: &Rc<ToolEntry>, call: CallNumber, asked: &Asked) {
-    let core = &seat.core;
-    if let Some(which) = receipt::which(seat, tool, call, asked) {
-        core.gate.lost.put(which, End::Unanswered);
-    }
-    if core.count_of(CallState::Unknown) >= MOST_UNKNOWN {
-        return tracing::warn!("too many calls wait to be settled: one more is only in the audit");
-    }
-    let now = now_ms();
-    let thing = Thing::Tool(Rc::clone(tool));
-    let case = Case::new(CallRecord {
-        state: CallState::Unknown,
-        session: seat.identity.session.to_string(),
-        launch: tool.backend.rules().launch_hash.to_string(),
-        method: thing.method(),
-        name: thing.shown().to_owned(),
-        definition: Some(thing.definition()),
-        effect: thing.effect(),
-        outcome: Outcome::OutcomeUnknown,
-        ended_ms: now,
-        ..CallRecord::new(call, seat.identity.id(), tool.backend.key(), thing.label(), now)
-    });
-    case.set_written(true);
-    core.gate.index.enter(&case);
-    core.ledger.save_call(case.row().clone());
-    core.queue_changed();
-}
-
 /// A person says what became of a call with an unknown outcome.
 pub(crate) async fn settle(core: &Rc<Core>, id: &str, ran: Event, by: &str) -> Result<CallRecord, Refused> {
     let call = id.parse::<CallId>().ok().map(|id| CallNumber(id.row()));
@@ -289,7 +253,7 @@ pub(crate) fn recall(request: Request, asked: Hash) {
     let core = Rc::clone(&request.seat.core);
     let Thing::Tool(tool) = &request.thing else { return meet::go_on(request) };
     let (client, server) = (&**request.seat.identity.id(), &**tool.backend.key());
-    let found = core.gate.lost.find(client, server, tool.own_name(), asked);
+    let found = core.gate.lost.find(client, server, &tool.read.exposed, asked);
     let is_gone = |session: &str| !core.seats().iter().any(|seat| *seat.identity.session == *session);
     let found = found.filter(|lost| *lost.session == *request.seat.identity.session || is_gone(&lost.session));
     let Some(lost) = found else { return meet::go_on(request) };
@@ -311,6 +275,7 @@ pub(crate) fn recall(request: Request, asked: Hash) {
             End::Answered(answer) => Some(answer),
             End::NotSent => return meet::go_on(request),
             End::Unanswered => {
+                unanswered::told(&core, lost.call);
                 let message = "An identical call was sent before and no answer came, so that nobody knows whether it \
                                ran. It was not run again. Check first; calling once more runs it again.";
                 return meet::refuse(request, Code::OutcomeUnknown, message);

@@ -6,8 +6,8 @@ use super::{decide, hold, settle, task};
 use crate::core::Core;
 use bytes::Bytes;
 use contract::outcome::{Code, Output, Refusal};
-use frame::Answer;
-use frame::object::quote;
+use frame::object::{self, quote};
+use frame::{Answer, Era};
 use policy::CallState;
 use std::rc::Rc;
 use store::{CallRecord, KEYS_KEPT_MS, Outcome};
@@ -38,7 +38,7 @@ impl Stand {
         Stand { members: members(row, status, message, more), is_over: true }
     }
     fn refused(core: &Core, row: &CallRecord, refusal: &Refusal) -> Stand {
-        let result = refusal.tool_result(output(core, row));
+        let result = complete(Era::Legacy, refusal.tool_result(output(core, row)).into());
         Stand::over(row, "completed", &refusal.message, &format!(",\"result\":{result}"))
     }
 }
@@ -81,8 +81,8 @@ pub(crate) async fn read(core: &Rc<Core>, case: &Rc<Case>) -> Stand {
         unwritten => unwritten,
     };
     match stored.and_then(|stored| settle::unpacked(&stored)) {
-        Some(Answer::Result { body, .. }) => {
-            Stand::over(&row, "completed", "It ran.", &format!(",\"result\":{}", text(&body.join())))
+        Some(Answer::Result { era, body }) => {
+            Stand::over(&row, "completed", "It ran.", &format!(",\"result\":{}", complete(era, body.join())))
         }
         Some(Answer::Error(error)) => {
             let error = format!(",\"error\":{}", text(&error.join()));
@@ -93,6 +93,14 @@ pub(crate) async fn read(core: &Rc<Core>, case: &Rc<Case>) -> Stand {
             Stand::refused(core, &row, &Refusal::new(Code::AlreadyRan, message).of_call(case.id()))
         }
     }
+}
+
+/// A result in the form that its call would have had in this era: it says itself what it is.
+fn complete(era: Era, body: Bytes) -> String {
+    if era == Era::Modern && object::get(&body, "resultType").is_some() {
+        return text(&body);
+    }
+    text(&object::Edit::new().set("resultType", "\"complete\"").apply(&body).join())
 }
 
 fn text(bytes: &Bytes) -> String {

@@ -192,6 +192,8 @@ fn an_unknown_call_without_a_record_gets_one() {
         assert_eq!((calls.len(), calls[0].call, calls[0].state), (1, call, CallState::Unknown));
         assert_eq!((calls[0].name.as_str(), calls[0].effect), ("place_order", policy::Effect::Write));
         assert_eq!((calls[0].outcome, calls[0].key), (Outcome::OutcomeUnknown, None));
+        // By these its repetition is known.
+        assert_eq!((calls[0].session.as_str(), calls[0].asked), ("one session", Some(Hash::of(b"book"))));
         desk.stop();
     }
     let desk = Desk::open(home.path());

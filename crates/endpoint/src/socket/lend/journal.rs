@@ -2,6 +2,7 @@
 //! and whether the host's stdout stands in the middle of a line. Kept in the adapter's memory files, so that it outlives
 //! the hub. Never blocks: the files are memory.
 
+use super::super::unanswered::Question;
 use super::memory::{Form, INITIALIZE, LONGEST_INITIALIZE, MARKS};
 use bytes::Bytes;
 use frame::Level;
@@ -25,8 +26,8 @@ pub(in super::super) struct Slot(usize);
 
 struct Open {
     line: u64,
-    /// Those of its requests; a batch has several.
-    ids: Vec<Bytes>,
+    /// Its requests by their ids; a batch has several.
+    requests: Vec<(Bytes, Question)>,
 }
 
 struct State {
@@ -133,9 +134,10 @@ impl Journal {
     }
 
     /// The line's requests wait for their answers, which come together.
-    pub(in super::super) fn open(&self, line: u64, ids: &[Bytes]) -> Slot {
+    pub(in super::super) fn open(&self, line: u64, requests: &[(Bytes, Question)]) -> Slot {
         let mut state = self.state.borrow_mut();
-        let open = Some(Open { line, ids: ids.iter().map(|id| Bytes::copy_from_slice(id)).collect() });
+        let copy = |(id, question): &(Bytes, Question)| (Bytes::copy_from_slice(id), *question);
+        let open = Some(Open { line, requests: requests.iter().map(copy).collect() });
         match state.free.pop() {
             Some(slot) => {
                 state.open[slot] = open;
@@ -224,13 +226,15 @@ impl Journal {
         for open in state.open.iter_mut().flatten() {
             open.line = line;
             line += 1;
-            let is_batch = open.ids.len() > 1;
+            let is_batch = open.requests.len() > 1;
             text.extend_from_slice(if is_batch { b"[" } else { b"" });
-            for (at, id) in open.ids.iter().enumerate() {
+            for (at, (id, question)) in open.requests.iter().enumerate() {
                 text.extend_from_slice(if at == 0 { b"" } else { b"," });
                 text.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
                 text.extend_from_slice(id);
-                text.extend_from_slice(b",\"method\":\"open\"}");
+                text.push(b',');
+                text.extend_from_slice(question.members().as_bytes());
+                text.push(b'}');
             }
             text.extend_from_slice(if is_batch { b"]\n" } else { b"\n" });
         }

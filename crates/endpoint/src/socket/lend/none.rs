@@ -1,5 +1,6 @@
 //! Systems without memory files that outlive a process: nothing is ever lent.
 
+use super::super::unanswered::Question;
 use bytes::{Bytes, BytesMut};
 use frame::Level;
 use std::io;
@@ -37,7 +38,7 @@ impl Journal {
     pub(in super::super) fn line(&self) -> u64 {
         match *self {}
     }
-    pub(in super::super) fn open(&self, _: u64, _: &[Bytes]) -> Slot {
+    pub(in super::super) fn open(&self, _: u64, _: &[(Bytes, Question)]) -> Slot {
         match *self {}
     }
     pub(in super::super) fn close(&self, _: Slot, _: u64) {

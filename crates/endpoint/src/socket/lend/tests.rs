@@ -1,5 +1,6 @@
 //! A hub that dies at any moment: what it had read and not answered is known to the adapter, and nothing else is.
 
+use super::super::unanswered::Question;
 use super::journal::Journal;
 use super::memory::{Form, Memory};
 use super::{Recovered, recover};
@@ -83,8 +84,10 @@ fn what_was_read_and_not_answered_is_known() {
         it.send(&(request(1) + &request(2) + &request(3) + "{\"jsonrpc\":\"2.0\",\"id\":4"));
         let lines = it.read();
         assert_eq!(lines.len(), 3);
-        let slots: Vec<_> =
-            lines.iter().map(|(line, text)| it.journal.open(*line, &[object::get(text, "id").unwrap()])).collect();
+        let slots: Vec<_> = lines
+            .iter()
+            .map(|(line, text)| it.journal.open(*line, &[(object::get(text, "id").unwrap(), Question::Other)]))
+            .collect();
         it.journal.close(slots[1], 0);
         it.journal.written(0, 0);
         assert_eq!(it.ids(), ["1", "3"]);
@@ -97,7 +100,7 @@ fn an_answer_counts_when_it_is_written() {
     both(|mut it| {
         it.send(&request(1));
         let (line, _) = it.read().remove(0);
-        let slot = it.journal.open(line, &[Bytes::from_static(b"1")]);
+        let slot = it.journal.open(line, &[(Bytes::from_static(b"1"), Question::Other)]);
         it.journal.close(slot, 0);
         assert_eq!(it.ids(), ["1"]);
         it.journal.writing(10_000);
@@ -113,7 +116,7 @@ fn of_answers_that_are_partly_out_each_counts_by_itself() {
     both(|mut it| {
         it.send(&(request(1) + &request(2) + &request(3)));
         for (end, (line, text)) in [100, 200, 300].into_iter().zip(it.read()) {
-            let slot = it.journal.open(line, &[object::get(&text, "id").unwrap()]);
+            let slot = it.journal.open(line, &[(object::get(&text, "id").unwrap(), Question::Other)]);
             it.journal.close(slot, end);
         }
         it.journal.written(150, 150);
@@ -159,12 +162,12 @@ fn a_request_that_is_never_answered_costs_no_memory_for_the_others() {
     both(|mut it| {
         it.send(&request(0));
         let (line, _) = it.read().remove(0);
-        let forever = it.journal.open(line, &[Bytes::from_static(b"0")]);
+        let forever = it.journal.open(line, &[(Bytes::from_static(b"0"), Question::ModernCall)]);
         let batch: String = (1..200).map(request).collect();
         for _ in 0..2_000 {
             it.send(&batch);
             for (line, text) in it.read() {
-                let slot = it.journal.open(line, &[object::get(&text, "id").unwrap()]);
+                let slot = it.journal.open(line, &[(object::get(&text, "id").unwrap(), Question::Other)]);
                 it.journal.close(slot, 0);
             }
             it.journal.written(0, 0);
@@ -216,7 +219,7 @@ proptest! {
                 Step::Read if unread > 0 => {
                     for (line, text) in it.read() {
                         let id = object::get(&text, "id").unwrap();
-                        open.push((it.journal.open(line, std::slice::from_ref(&id)), String::from_utf8(id.to_vec()).unwrap()));
+                        open.push((it.journal.open(line, &[(id.clone(), Question::Call)]), String::from_utf8(id.to_vec()).unwrap()));
                     }
                     unread = 0;
                 }
