@@ -333,9 +333,6 @@ impl Run {
         let Some(reply) = self.reply.borrow_mut().take() else { return };
         let Some((tool, asked)) = self.must_arrive() else { return reply.done(answer) };
         match (&self.case, self.seat.upgrade()) {
-            (Some(case), _) if !case.is_wanted() && case.key().is_none() => {
-                receipt::nobody(&self.core, case, tool, &answer);
-            }
             (Some(case), _) => case.deliver(&answer),
             (None, Some(seat)) => {
                 let receipt = receipt::of(&seat, tool, self.record.borrow().number(), asked, &answer);

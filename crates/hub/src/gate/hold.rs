@@ -2,18 +2,21 @@
 //! wait; then it is told that it is pending, and the record waits on. A client that takes tasks is told of one at once.
 
 use super::case::{Asker, Case};
+use super::lost::Why;
 use super::moves::{self, Move};
 use super::still::{self, Still};
-use super::{decide, meet, now_ms, rest, road, task as tasks};
+use super::{decide, meet, now_ms, rest, retold, road, task as tasks};
 use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
 use crate::core::Core;
 use crate::thing::Thing;
+use crate::record;
 use bytes::Bytes;
 use contract::Hash;
 use contract::outcome::{Code, Pending as Wait, Refusal};
 use frame::Progress;
 use policy::{CallState, Event, Judgement, Scope, Then};
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::time::Duration;
 use store::{CallRecord, Kind, Outcome};
@@ -35,6 +38,9 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     if is_full(&core, call.seat.identity.id()) {
         let message = "Too many calls wait for a person already. Nothing was executed.";
         return ask::refuse(call, Refusal::new(Code::QueueFull, message));
+    }
+    if let Some(refusal) = retold::denied(&call) {
+        return ask::refuse(call, refusal);
     }
     if let Some(refusal) = rest::refusal(&core, call.seat.identity.id(), call.thing.backend().key()) {
         return ask::refuse(call, refusal);
@@ -116,7 +122,7 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     case.is_deciding.set(true);
     task::spawn("let a waiting call through", async move {
-        let approve = Move { event: Event::Approve, by, grant: None };
+        let approve = Move { event: Event::Approve, by: &by, grant: None };
         if let Err(refused) = moves::make(&core, &case, approve, |row| row.scope = Some(Scope::Once)).await {
             tracing::warn!(%refused, call = %case.id(), "a waiting call was not let through");
         }
@@ -135,14 +141,18 @@ pub(crate) fn lets_through(
     thing: &Thing,
     arguments: &Bytes,
     request: impl FnOnce() -> policy::Request,
-) -> Option<&'static str> {
+) -> Option<Cow<'static, str>> {
     if still::stands(core, thing.backend(), thing.effect()) {
         return None;
     }
     let judgement = core.gate.judge(host, thing, arguments);
     match judgement.then() {
-        Then::Allow => Some("the rules of now"),
-        Then::Ask => road::by_grant(core, request(), &judgement).map(|_| "an approval that is remembered"),
+        Then::Allow => Some("the rules of now".into()),
+        Then::Ask => {
+            let (_, grant) = road::by_grant(core, request(), &judgement)?;
+            let by = if grant.by.is_empty() { String::new() } else { format!(" by {}", grant.by) };
+            Some(format!("an approval that is remembered ({}{by})", record::grant_in_words(&grant)).into())
+        }
         Then::Deny => None,
     }
 }
@@ -255,6 +265,7 @@ pub(crate) fn holds(core: &Core) -> bool {
 pub(crate) fn tell_pending(case: &Case, is_it: impl Fn(&Asker) -> bool) {
     let row = case.row().clone();
     for asker in case.take(is_it) {
+        case.owe(&asker.session, Why::SentAway);
         let wait = Wait::new(case.id().to_string(), moment(row.expires_ms), case.id());
         asker.reply.done(asker.thing.waits(&wait));
     }

@@ -3,7 +3,7 @@
 
 use super::case::{Asker, Case};
 use super::index::{self, Holder};
-use super::{hold, now_ms, settle};
+use super::{hold, now_ms, retold};
 use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
@@ -38,15 +38,16 @@ pub(crate) struct Request {
 pub(crate) fn meet(request: Request) {
     let (gate, ledger) = (&request.seat.core.gate, &request.seat.core.ledger);
     let (client, server) = (&**request.seat.identity.id(), &**request.thing.backend().key());
-    // Keys and lost results are those of calls.
-    let (key, lost) = match &request.thing {
-        Thing::Other(_) => (None, false),
+    // Keys are those of calls.
+    let key = match &request.thing {
+        Thing::Other(_) => None,
         Thing::Tool(tool) => match key(&request.ask, tool) {
-            Ok(key) => (key, gate.lost.has_any(client, server, &tool.read.exposed)),
+            Ok(key) => key,
             Err(problem) => return refuse(request, Code::InvalidArguments, problem),
         },
     };
-    let (method, label) = (request.thing.method(), &**request.thing.label());
+    let (method, label, shown) = (request.thing.method(), &**request.thing.label(), request.thing.shown());
+    let lost = gate.lost.has_any(|| index::thing_of(client, server, method, shown));
     if key.is_none() && !lost && !gate.index.has_open(client, server, method, label) {
         return go_on(request);
     }
@@ -58,9 +59,9 @@ pub(crate) fn meet(request: Request) {
     let Some(key) = key else { return alike(request, asked) };
     let key = ledger.keyed(index::key_of(client, server, label, &key));
     match gate.index.of_key(&key) {
-        None => reserve(request, key, asked),
+        None => unknown_key(request, key, asked),
         Some(Holder::Live(case)) if case.row().asked == Some(asked) => join(case, request),
-        Some(Holder::Settled(settled)) if settled.asked == asked => settle::replay(request, settled),
+        Some(Holder::Settled(settled)) if settled.asked == asked => retold::replay(request, settled),
         Some(_) => refuse(
             request,
             Code::IdempotencyConflict,
@@ -91,16 +92,63 @@ fn when_settled(request: Request) {
 }
 
 fn alike(request: Request, asked: Hash) {
-    let gate = &request.seat.core.gate;
-    let (backend, thing) = (request.thing.backend(), &request.thing);
-    let what = (thing.method(), &**thing.label());
-    let client = &**request.seat.identity.id();
-    let alike = index::likeness(client, backend.key(), &backend.rules().launch_hash, what, asked);
-    match gate.index.of_likeness(&alike) {
-        // Somebody waits for this very execution; that one more wants the same is another wish.
-        Some(case) if case.state() == CallState::Intent && case.is_wanted() => go_on(request),
+    match like(&request, asked) {
+        // A key makes it another call, but for who left that one.
+        Some(case) if case.key().is_some() && !is_owed(&case, &request) => retold::recall(request, asked, None),
+        // Somebody waits for this very execution and nobody left it who would repeat it; one more wants the same: that
+        // is another wish.
+        Some(case) if case.state() == CallState::Intent && case.is_wanted() && !case.was_left() => go_on(request),
         Some(case) => join(case, request),
-        None => settle::recall(request, asked),
+        None => retold::recall(request, asked, None),
+    }
+}
+
+/// A key that nobody holds: of a new call, or of a retry of one that had none.
+fn unknown_key(request: Request, key: Hash, asked: Hash) {
+    match like(&request, asked) {
+        Some(case) if case.key().is_none() && is_owed(&case, &request) => match case.state() {
+            _ if case.is_deciding.get() => when_decided(case, request),
+            CallState::Waiting | CallState::Approved | CallState::Intent => {
+                let core = &request.seat.core;
+                case.note(|row| row.key = Some(key));
+                core.gate.index.enter_key(key, &case);
+                core.ledger.save_call(case.row().clone());
+                join(case, request);
+            }
+            _ => join(case, request),
+        },
+        _ => retold::recall(request, asked, Some(key)),
+    }
+}
+
+/// A case that this request is like.
+fn like(request: &Request, asked: Hash) -> Option<Rc<Case>> {
+    let alike = index::likeness_of(request.seat.identity.id(), &request.thing, asked);
+    request.seat.core.gate.index.of_likeness(&alike)
+}
+
+fn is_owed(case: &Case, request: &Request) -> bool {
+    case.owes(&request.seat.identity.session, retold::is_gone(&request.seat.core))
+}
+
+/// A decision is being written down, with the record as it stands: nothing else of it changes meanwhile.
+fn when_decided(case: Rc<Case>, request: Request) {
+    task::spawn("wait for a decision to be written", async move {
+        loop {
+            let decided = case.decided.notified();
+            if !case.is_deciding.get() {
+                return meet(request);
+            }
+            decided.await;
+        }
+    });
+}
+
+/// A call that was not asked before.
+pub(crate) fn begin(request: Request, asked: Hash, key: Option<Hash>) {
+    match key {
+        Some(key) => reserve(request, key, asked),
+        None => go_on(request),
     }
 }
 
@@ -135,18 +183,23 @@ pub(crate) fn row_of(seat: &SeatCore, thing: &Thing, asked: Hash) -> CallRecord 
 
 /// The same call again, by key or by likeness.
 fn join(case: Rc<Case>, request: Request) {
+    let session = &request.seat.identity.session;
     match case.state() {
         CallState::Denied | CallState::Expired => {
-            // The retry finds the decision, once; the next one is a new question.
-            let answer = request.thing.refused(&super::decide::verdict_of(&case));
-            request.seat.core.gate.index.leave(&case);
-            request.seat.core.ledger.job(Job::DropCall(case.call()));
+            // Each retry finds the decision, once; the next one is a new question.
+            let refusal = super::decide::verdict_of(&case);
+            let answer = request.thing.refused(&refusal);
+            if case.is_told(session) {
+                retold::over(&request.seat.core, &case, refusal);
+                request.seat.core.ledger.job(Job::DropCall(case.call()));
+            }
             let record = request.thing.record(&request.seat, request.received);
             let outcome = if case.state() == CallState::Expired { Outcome::ApprovalExpired } else { Outcome::Denied };
             request.seat.core.ledger.replayed(&record, case.call(), outcome);
             request.reply.done(answer);
         }
         CallState::Unknown => {
+            case.came_back(session, retold::is_gone(&request.seat.core));
             let message = "An identical call was sent and nobody knows whether it ran. It is not run again by itself; \
                            a person has to settle it.";
             refuse(request, Code::OutcomeUnknown, message);
@@ -174,7 +227,9 @@ fn join(case: Rc<Case>, request: Request) {
 /// Lets a request wait for the end of a case.
 pub(crate) fn attach(case: &Rc<Case>, request: Request) {
     let Request { seat, ticket, ask, reply, received, thing } = request;
-    case.attach(Asker { seat: Rc::downgrade(&seat), ticket, ask, reply, thing, received, notices: 0 });
+    let session = Rc::clone(&seat.identity.session);
+    case.came_back(&session, retold::is_gone(&seat.core));
+    case.attach(Asker { seat: Rc::downgrade(&seat), session, ticket, ask, reply, thing, received, notices: 0 });
 }
 
 /// Answers a request without a case of its own.

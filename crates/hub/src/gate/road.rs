@@ -13,8 +13,9 @@ use crate::road;
 use crate::thing::Thing;
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
-use policy::{Binding, CallState, Effect, Event, Judgement, Permit, Request, Verdict};
+use policy::{Binding, CallState, Effect, Event, Grant, Judgement, Permit, Request, Verdict};
 use std::rc::Rc;
+use store::Subject;
 use store::CallRecord;
 
 /// Judges a call whose arguments fit its schema.
@@ -28,7 +29,10 @@ pub(crate) fn permit(call: Pending, arguments: Bytes) {
     match policy::decide(request(&call, &arguments), &judgement) {
         Verdict::Deny(_) => ask::deny(call, denial(&judgement), &judgement),
         Verdict::Allow(_) | Verdict::Ask(_) if is_held => held(call, arguments, &judgement),
-        Verdict::Allow(permit) => go(call, permit, arguments, &judgement),
+        Verdict::Allow(permit) => {
+            let verdict = call.thing.verdict(&core.ledger, &judgement);
+            go(call, permit, arguments, verdict);
+        }
         Verdict::Ask(request) => asked(call, request, arguments, &judgement),
     }
 }
@@ -133,23 +137,30 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
     if let Some(case) = approved(&call) {
         let binding = binding(&case);
         return match binding.map(|binding| policy::redeem(request, judgement, &binding, now_ms())) {
-            Some(Ok(permit)) => go(call, permit, arguments, judgement),
+            Some(Ok(permit)) => {
+                let verdict = call.thing.verdict(&call.seat.core.ledger, judgement);
+                go(call, permit, arguments, verdict);
+            }
             Some(Err((_, stale))) => hold::again(call, judgement, &stale.to_string()),
             None => hold::again(call, judgement, "its record is incomplete"),
         };
     }
     match by_grant(&call.seat.core, request, judgement) {
-        Some(permit) => go(call, permit, arguments, judgement),
+        Some((permit, grant)) => {
+            let (rule, why) = (judgement.rule().map(|rule| &**rule), judgement.sentence());
+            let verdict = call.seat.core.ledger.detail_of_grant(rule, &why, &grant);
+            go(call, permit, arguments, verdict)
+        }
         None => hold::hold(call, judgement, arguments, sent),
     }
 }
 
-/// Leave by an approval that was to be remembered.
-pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Option<Permit> {
+/// Leave by an approval that was to be remembered, and which one that is.
+pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Option<(Permit, Grant)> {
     let grants = core.gate.grants.borrow();
     for grant in grants.iter() {
         request = match policy::remembered(request, judgement, grant) {
-            Ok(permit) => return Some(permit),
+            Ok(permit) => return Some((permit, grant.clone())),
             Err(request) => *request,
         };
     }
@@ -176,7 +187,7 @@ fn binding(case: &Case) -> Option<Binding> {
 }
 
 /// On its way: from here on it is the road's.
-fn go(call: Pending, permit: Permit, arguments: Bytes, judgement: &Judgement) {
+fn go(call: Pending, permit: Permit, arguments: Bytes, verdict: Subject) {
     let Pending { seat, ticket, ask, thing, received, to, .. } = call;
     let mut record = match &to {
         To::Reply(_) => thing.record(&seat, received),
@@ -190,7 +201,7 @@ fn go(call: Pending, permit: Permit, arguments: Bytes, judgement: &Judgement) {
     if let Thing::Tool(tool) = &thing {
         review::used(&seat.core, tool);
     }
-    record.judged(Some(thing.verdict(&seat.core.ledger, judgement)));
+    record.judged(Some(verdict));
     record.arguments(arguments);
     abort::at(Point::Permitted, thing.label());
     let plan = thing.plan(&ask.method);

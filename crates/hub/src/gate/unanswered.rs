@@ -63,19 +63,9 @@ pub(crate) fn is_one(row: &CallRecord) -> bool {
 }
 
 fn which(core: &Core, row: &CallRecord) -> Option<Which> {
-    let asked = row.asked?;
     let life = core.backend(&row.server)?.rules().replay_lost;
-    let life = life.checked_sub(Duration::from_millis(now_ms().saturating_sub(row.ended_ms)))?;
-    Some(Which {
-        call: row.call,
-        client: row.client.as_str().into(),
-        server: row.server.as_str().into(),
-        tool: row.name.as_str().into(),
-        session: row.session.as_str().into(),
-        asked,
-        ended_ms: row.ended_ms,
-        life,
-    })
+    let passed = Duration::from_millis(now_ms().saturating_sub(row.ended_ms));
+    Which::of_record(row, life.checked_sub(passed)?)
 }
 
 /// Lists it for the person. By what its repetition is known stands in the store only: no call joins it.

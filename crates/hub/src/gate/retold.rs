@@ -1,0 +1,248 @@
+//! What was told before and is told again: the result of a key, a reply that its client has not had (rules.md 22), a no
+//! of a moment ago. Never runs anything.
+
+use super::case::Case;
+use super::index::{self, SettledKey};
+use super::lost::{End, Lost, Repetition, Which, Why};
+use super::meet::{self, Request};
+use super::{now_ms, receipt, unanswered};
+use crate::ask::Pending;
+use crate::core::Core;
+use crate::thing::Thing;
+use bytes::Bytes;
+use contract::outcome::{Code, Refusal, Told, tell};
+use contract::{CallId, Hash};
+use frame::{Answer, Era, Rope};
+use policy::CallState;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+use store::{CallNumber, CallRecord, Job, Outcome};
+use tokio::time::{Instant, timeout_at};
+use upstream::task;
+
+/// How long after a no was told it answers identical calls that would ask once more: they are beside the one that was
+/// told, or come from a program that does not read.
+const BESIDE: Duration = Duration::from_secs(1);
+/// So many of them are remembered; the oldest go first.
+const MOST_NOES: usize = 256;
+
+/// What was denied, or not decided in time, and told a moment ago.
+#[derive(Default)]
+pub(crate) struct Noes(RefCell<VecDeque<(Hash, Refusal, Instant)>>);
+
+impl Noes {
+    fn put(&self, alike: Hash, refusal: Refusal) {
+        let mut all = self.0.borrow_mut();
+        all.push_back((alike, refusal, Instant::now()));
+        if all.len() > MOST_NOES {
+            all.pop_front();
+        }
+    }
+    fn find(&self, alike: impl FnOnce() -> Option<Hash>) -> Option<Refusal> {
+        let mut all = self.0.borrow_mut();
+        all.retain(|(.., since)| since.elapsed() < BESIDE);
+        if all.is_empty() {
+            return None;
+        }
+        let alike = alike()?;
+        all.iter().find(|(other, ..)| *other == alike).map(|(_, refusal, _)| refusal.clone())
+    }
+}
+
+/// A no has been told to all who are to be told: it answers what comes beside them, and then is forgotten.
+pub(crate) fn over(core: &Core, case: &Rc<Case>, refusal: Refusal) {
+    if let Some(alike) = index::alike(case) {
+        core.gate.noes.put(alike, refusal);
+    }
+    core.gate.index.leave(case);
+}
+
+/// The no of a moment ago to the identical call of this client.
+pub(crate) fn denied(call: &Pending) -> Option<Refusal> {
+    let core = &call.seat.core;
+    core.gate.noes.find(|| {
+        let asked = call.thing.digest(call.thing.arguments(&call.ask.params).as_ref(), &core.ledger)?;
+        Some(index::likeness_of(call.seat.identity.id(), &call.thing, asked))
+    })
+}
+
+/// Whether no client of this session is there.
+pub(crate) fn is_gone(core: &Core) -> impl Fn(&str) -> bool {
+    |session| !core.seats().iter().any(|seat| *seat.identity.session == *session)
+}
+
+/// A case has ended with this answer: who left before and was not told finds it when he calls again.
+pub(crate) fn leave(core: &Core, case: &Case, answer: &Answer) {
+    let (owed, row) = (case.take_owed(), case.row());
+    let Some(backend) = core.backend(&row.server) else { return };
+    for (session, why) in owed {
+        let Some(which) = Which::of_record(&row, backend.rules().replay_lost) else { return };
+        core.gate.lost.put(Which { session, why, ended_ms: now_ms(), ..which }, End::of(Some(answer.clone())));
+    }
+}
+
+/// Keeps what a call with a key, or a task, ended with.
+pub(crate) fn keep(core: &Rc<Core>, call: CallNumber, (outcome, ended_ms): (Outcome, u64), answer: &Answer) {
+    let result = packed(answer);
+    // Until it is in the store it is found here.
+    core.gate.index.unwritten(call, Some(result.clone()));
+    let written = core.ledger.written(Job::EndCall { call, outcome, ended_ms, result: Some(result) });
+    let core = Rc::clone(core);
+    task::spawn("write a result", async move {
+        if let Err(cause) = written.await {
+            tracing::error!(%cause, call = %CallId::new(call.0), "a result could not be kept; a retry is told that it ran");
+        }
+        core.gate.index.unwritten(call, None);
+    });
+}
+
+/// A retry of a settled key gets what the call ended with.
+pub(crate) fn replay(request: Request, settled: SettledKey) {
+    let core = Rc::clone(&request.seat.core);
+    if !settled.has_result {
+        return already_ran(request, &settled);
+    }
+    let unwritten = core.gate.index.is_unwritten(settled.call);
+    task::spawn("replay a result", async move {
+        let stored = match unwritten {
+            Some(stored) => Some(stored),
+            None => core.ledger.result(settled.call).await,
+        };
+        let stored = stored.and_then(|stored| unpacked(&stored));
+        let Some(answer) = stored else { return already_ran(request, &settled) };
+        let record = request.thing.record(&request.seat, request.received);
+        core.ledger.replayed(&record, settled.call, settled.outcome);
+        core.gate.lost.told(&request.seat.identity.session, settled.call);
+        request.reply.done(beside(answer, &[Told::Replayed]));
+    });
+}
+
+fn already_ran(request: Request, settled: &SettledKey) {
+    let at = super::hold::moment(settled.ended_ms);
+    let message = format!(
+        "A call with this key ran already (call {}, ended {at}); its result is no longer kept. It is not run again; \
+         running it again needs a new key.",
+        CallId::new(settled.call.0)
+    );
+    meet::refuse(request, Code::AlreadyRan, &message);
+}
+
+/// A server's result with something told beside it; what cannot be read as a result stays as it is.
+fn beside(answer: Answer, told: &[Told<'_>]) -> Answer {
+    match answer {
+        Answer::Result { era, body } => {
+            let text = body.join();
+            let body = tell(&text, told).map_or(text, Bytes::from).into();
+            Answer::Result { era, body }
+        }
+        error @ Answer::Error(_) => error,
+    }
+}
+
+/// An answer as it is stored: its form in one byte, then its text.
+fn packed(answer: &Answer) -> Bytes {
+    let (form, text) = match answer {
+        Answer::Result { era: Era::Legacy, body } => (b'L', body.join()),
+        Answer::Result { era: Era::Modern, body } => (b'M', body.join()),
+        Answer::Error(error) => (b'E', error.join()),
+    };
+    let mut out = Vec::with_capacity(text.len() + 1);
+    out.push(form);
+    out.extend_from_slice(&text);
+    out.into()
+}
+
+pub(crate) fn unpacked(stored: &Bytes) -> Option<Answer> {
+    let (form, body) = (*stored.first()?, Rope::from(stored.slice(1..)));
+    Some(match form {
+        b'L' => Answer::Result { era: Era::Legacy, body },
+        b'M' => Answer::Result { era: Era::Modern, body },
+        b'E' => Answer::Error(body),
+        _ => return None,
+    })
+}
+
+/// An identical call of one whose reply was lost is answered by that one's result, whatever key either has (rules.md 2,
+/// 22). `key` is one that nobody holds: it stands for that call from then on. What finds nothing goes on as a new call.
+pub(crate) fn recall(request: Request, asked: Hash, key: Option<Hash>) {
+    let core = Rc::clone(&request.seat.core);
+    let thing = index::thing_of(
+        request.seat.identity.id(),
+        request.thing.backend().key(),
+        request.thing.method(),
+        request.thing.shown(),
+    );
+    let of = Repetition { thing, asked, session: &request.seat.identity.session };
+    let Some(lost) = core.gate.lost.find(&of, is_gone(&core)) else { return meet::begin(request, asked, key) };
+    let patience = core.gate.settings().hold;
+    task::spawn("wait for a lost result", async move {
+        let deadline = Instant::now() + patience;
+        let end = loop {
+            let ended = lost.end.notified();
+            match lost.state() {
+                End::Open => {}
+                end => break end,
+            }
+            if timeout_at(deadline, ended).await.is_err() {
+                break lost.state();
+            }
+        };
+        if key.is_some_and(|key| core.gate.index.of_key(&key).is_some()) {
+            // Another retry with the same key was first.
+            return meet::meet(request);
+        }
+        core.gate.lost.forget(&lost);
+        match end {
+            End::Answered(answer) => tell_again(request, asked, key, lost, answer),
+            End::NotSent => meet::begin(request, asked, key),
+            End::Unanswered => {
+                unanswered::told(&core, lost.call);
+                let message = "An identical call was sent before and no answer came, so that nobody knows whether it \
+                               ran. It was not run again. Check first; calling once more runs it again.";
+                meet::refuse(request, Code::OutcomeUnknown, message);
+            }
+            End::Open | End::Unknown => {
+                let message = "An identical call was sent before and its client stopped waiting for it; whether it ran \
+                               is not known. It was not run again. Check first; calling once more runs it again.";
+                meet::refuse(request, Code::OutcomeUnknown, message);
+            }
+        }
+    });
+}
+
+fn tell_again(request: Request, asked: Hash, key: Option<Hash>, lost: Rc<Lost>, answer: Answer) {
+    let core = Rc::clone(&request.seat.core);
+    let record = request.thing.record(&request.seat, request.received);
+    core.ledger.replayed(&record, lost.call, Outcome::Ok);
+    if let Some(key) = key {
+        adopt(&request, (key, asked), record.number(), &answer);
+    }
+    let at = super::hold::moment(lost.ended_ms);
+    let told = match (&request.thing, key, lost.why) {
+        // Their results have no place for a text.
+        (Thing::Other(_), ..) => Told::Replayed,
+        (Thing::Tool(_), Some(_), _) => Told::Adopted(&at),
+        (Thing::Tool(_), None, Why::Undelivered) => Told::Lost(&at),
+        (Thing::Tool(_), None, Why::SentAway) => Told::Waited(&at),
+    };
+    let told = beside(answer.clone(), &[told]);
+    request.reply.deliver(told, receipt::again(&core, lost, answer));
+}
+
+/// From now on this key is settled with that answer, also for a later hub.
+fn adopt(request: &Request, (key, asked): (Hash, Hash), call: CallNumber, answer: &Answer) {
+    let core = &request.seat.core;
+    let (outcome, ended_ms, since) = (Outcome::Ok, now_ms(), Instant::now());
+    core.gate.index.keep(key, SettledKey { call, asked, outcome, has_result: true, ended_ms, since });
+    core.ledger.save_call(CallRecord {
+        call,
+        key: Some(key),
+        state: CallState::Settled,
+        outcome,
+        ended_ms,
+        ..meet::row_of(&request.seat, &request.thing, asked)
+    });
+    keep(core, call, (outcome, ended_ms), answer);
+}
