@@ -25,6 +25,8 @@ mod gate;
 #[cfg(unix)]
 mod held;
 #[cfg(unix)]
+mod http_cut;
+#[cfg(unix)]
 mod http_door;
 #[cfg(unix)]
 mod http_up;
@@ -51,6 +53,8 @@ mod others;
 mod person;
 #[cfg(unix)]
 mod pins;
+#[cfg(unix)]
+mod remembered;
 #[cfg(unix)]
 mod retries;
 #[cfg(unix)]

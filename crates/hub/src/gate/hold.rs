@@ -62,6 +62,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         return;
     }
     case.under_way.set(false);
+    let before = core.gate.index.unknown_like(&case);
     case.note(|row| {
         let now = now_ms();
         row.asked_ms = now;
@@ -69,6 +70,10 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         row.arguments = Some(arguments);
         row.sent = sent;
         tell_why(row, judgement, &core, &thing);
+        if let Some(before) = before {
+            let id = before.id();
+            row.why.push_str(&format!("; an identical call ({id}) was sent before, and nobody knows whether it ran"));
+        }
     });
     case.judged(judgement);
     write(&core, &case);

@@ -199,9 +199,18 @@ fn join(case: Rc<Case>, request: Request) {
             request.reply.done(answer);
         }
         CallState::Unknown => {
-            case.came_back(session, retold::is_gone(&request.seat.core));
-            let message = "An identical call was sent and nobody knows whether it ran. It is not run again by itself; \
-                           a person has to settle it.";
+            if case.key().is_some() {
+                case.came_back(session, retold::is_gone(&request.seat.core));
+                let message = "A call with this key was sent and nobody knows whether it ran. It is not run again; a \
+                               person has to settle it.";
+                return refuse(request, Code::OutcomeUnknown, message);
+            }
+            // As where nobody had to approve it: each client is told once (rules.md 22).
+            let message = "An identical call was sent and nobody knows whether it ran. It was not run again. Check \
+                           first; calling once more asks for it anew.";
+            if case.is_told(session) {
+                retold::part(&request.seat.core, &case, Refusal::new(Code::OutcomeUnknown, message));
+            }
             refuse(request, Code::OutcomeUnknown, message);
         }
         CallState::Settled | CallState::Freed => go_on(request),

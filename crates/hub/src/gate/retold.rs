@@ -28,7 +28,7 @@ const BESIDE: Duration = Duration::from_secs(1);
 /// So many of them are remembered; the oldest go first.
 const MOST_NOES: usize = 256;
 
-/// What was denied, or not decided in time, and told a moment ago.
+/// What was denied, not decided in time, or of which nobody knows whether it ran, and told a moment ago.
 #[derive(Default)]
 pub(crate) struct Noes(RefCell<VecDeque<(Hash, Refusal, Instant)>>);
 
@@ -52,11 +52,17 @@ impl Noes {
 }
 
 /// A no has been told to all who are to be told: it answers what comes beside them, and then is forgotten.
-pub(crate) fn over(core: &Core, case: &Rc<Case>, refusal: Refusal) {
+pub(crate) fn over(core: &Core, case: &Case, refusal: Refusal) {
+    part(core, case, refusal);
+    core.gate.index.leave(case);
+}
+
+/// The same of a case that stays on record.
+pub(crate) fn part(core: &Core, case: &Case, refusal: Refusal) {
     if let Some(alike) = index::alike(case) {
         core.gate.noes.put(alike, refusal);
     }
-    core.gate.index.leave(case);
+    core.gate.index.part(case);
 }
 
 /// The no of a moment ago to the identical call of this client.
