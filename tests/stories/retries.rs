@@ -251,6 +251,46 @@ fn a_lost_call_is_found_by_a_retry_that_adds_or_drops_its_key() {
     }
 }
 
+/// The text of a result that is over the bound, read to its end.
+fn read_whole(client: &mut Client, result: &Value) -> String {
+    let blocks = result["content"].as_array().unwrap();
+    let mut all = blocks[1]["text"].as_str().unwrap().to_owned();
+    let next = |text: &str| text.split(' ').find(|word| word.starts_with("callgate://")).map(str::to_owned);
+    let mut place = next(blocks[0]["text"].as_str().unwrap());
+    while let Some(uri) = place {
+        let page = client.result("resources/read", json!({ "uri": uri }));
+        all.push_str(page["contents"][0]["text"].as_str().unwrap());
+        place = page["_meta"]["dev.callgate/next"].as_str().map(str::to_owned);
+    }
+    all
+}
+
+#[test]
+fn a_long_result_that_is_told_again_can_be_read_to_its_end_also_by_a_later_hub() {
+    let orders = Orders::new(&json!({ "default": "allow" }));
+    let big = "All work and no play. ".repeat(400);
+    let path = orders.home.path("definitions.json");
+    let mut definitions: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    definitions["results"] = json!({ "order": { "content": [{ "type": "text", "text": big }] } });
+    std::fs::write(&path, definitions.to_string()).unwrap();
+    let config = orders.home.path("callgate.jsonc");
+    let mut written: Value = serde_json::from_slice(&std::fs::read(&config).unwrap()).unwrap();
+    written["mcpServers"]["c"]["results"] = json!({ "maxBytes": 2048 });
+    orders.home.configure(&written);
+    let arguments = json!({ "n": 1 });
+    for round in 0..2 {
+        let _hub = orders.home.serve();
+        let mut client = orders.host();
+        for again in 0..2 {
+            let result = client.result("tools/call", call(&arguments, Some("k")));
+            let expect = if round + again == 0 { "ran" } else { "replayed" };
+            assert_eq!(outcome(&result), expect, "{result}");
+            assert!(read_whole(&mut client, &result) == big, "{round} {again}");
+        }
+    }
+    assert_eq!(orders.runs(), 1);
+}
+
 #[test]
 fn a_lost_call_of_another_session_that_is_there_is_not_found_by_a_key() {
     let orders = Orders::new(&json!({ "default": "allow" }));

@@ -67,6 +67,8 @@ pub struct Run {
     record: RefCell<Record>,
     /// The call record it is the execution of.
     case: Option<Rc<Case>>,
+    /// Its result as it is stored, where that is over the bound.
+    whole: RefCell<Option<Bytes>>,
     /// Its result goes here since its client stopped waiting.
     lost: RefCell<Option<Rc<Lost>>>,
     /// Keeps the relay awake around it.
@@ -125,6 +127,7 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, pe
         call: RefCell::default(),
         record: RefCell::new(record),
         case,
+        whole: RefCell::default(),
         lost: RefCell::default(),
         open: RefCell::default(),
     });
@@ -401,7 +404,8 @@ impl Run {
                 }
                 self.end(Ok(answer));
             }
-            Inspected::TooLong { era, result } => {
+            Inspected::TooLong { era, result, whole } => {
+                *self.whole.borrow_mut() = Some(whole);
                 let call = self.record.borrow().id();
                 let client = self.seat.upgrade().map(|seat| Rc::clone(seat.identity.id())).unwrap_or_default();
                 let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
@@ -458,7 +462,8 @@ impl Run {
     /// Tells everybody, writes it down, lets the next one go.
     fn over(self: &Rc<Self>, answer: Answer, ending: Ending, size: usize) {
         if let Some(case) = &self.case {
-            settle::settled(&self.core, case, &answer, record::outcome(ending, true));
+            let whole = self.whole.borrow_mut().take();
+            settle::settled(&self.core, case, (&answer, whole), record::outcome(ending, true));
         }
         self.passes(Point::Settled);
         let kept = self.core.ledger.keeps_values().then(|| answer.clone());

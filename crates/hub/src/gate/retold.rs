@@ -5,6 +5,7 @@ use super::case::Case;
 use super::index::{self, SettledKey};
 use super::lost::{End, Lost, Repetition, Which, Why};
 use super::meet::{self, Request};
+use super::pages::Readable;
 use super::{now_ms, receipt, unanswered};
 use crate::ask::Pending;
 use crate::core::Core;
@@ -90,8 +91,7 @@ pub(crate) fn leave(core: &Core, case: &Case, answer: &Answer) {
 }
 
 /// Keeps what a call with a key, or a task, ended with.
-pub(crate) fn keep(core: &Rc<Core>, call: CallNumber, (outcome, ended_ms): (Outcome, u64), answer: &Answer) {
-    let result = packed(answer);
+pub(crate) fn keep(core: &Rc<Core>, call: CallNumber, (outcome, ended_ms): (Outcome, u64), result: Bytes) {
     // Until it is in the store it is found here.
     core.gate.index.unwritten(call, Some(result.clone()));
     let written = core.ledger.written(Job::EndCall { call, outcome, ended_ms, result: Some(result) });
@@ -110,14 +110,11 @@ pub(crate) fn replay(request: Request, settled: SettledKey) {
     if !settled.has_result {
         return already_ran(request, &settled);
     }
-    let unwritten = core.gate.index.is_unwritten(settled.call);
     task::spawn("replay a result", async move {
-        let stored = match unwritten {
-            Some(stored) => Some(stored),
-            None => core.ledger.result(settled.call).await,
+        let (client, server) = (request.seat.identity.id(), request.thing.backend().key());
+        let Some(answer) = kept(&core, settled.call, client, server).await else {
+            return already_ran(request, &settled);
         };
-        let stored = stored.and_then(|stored| unpacked(&stored));
-        let Some(answer) = stored else { return already_ran(request, &settled) };
         let record = request.thing.record(&request.seat, request.received);
         core.ledger.replayed(&record, settled.call, settled.outcome);
         core.gate.lost.told(&request.seat.identity.session, settled.call);
@@ -148,7 +145,7 @@ fn beside(answer: Answer, told: &[Told<'_>]) -> Answer {
 }
 
 /// An answer as it is stored: its form in one byte, then its text.
-fn packed(answer: &Answer) -> Bytes {
+pub(crate) fn packed(answer: &Answer) -> Bytes {
     let (form, text) = match answer {
         Answer::Result { era: Era::Legacy, body } => (b'L', body.join()),
         Answer::Result { era: Era::Modern, body } => (b'M', body.join()),
@@ -160,8 +157,36 @@ fn packed(answer: &Answer) -> Bytes {
     out.into()
 }
 
-pub(crate) fn unpacked(stored: &Bytes) -> Option<Answer> {
-    let (form, body) = (*stored.first()?, Rope::from(stored.slice(1..)));
+/// The same of a result over the bound: whoever is told of it gets the first piece.
+pub(crate) fn packed_whole(era: Era, result: &Bytes) -> Bytes {
+    let form = if era == Era::Legacy { b'l' } else { b'm' };
+    [&[form][..], result].concat().into()
+}
+
+/// What a call ended with, as far as it is kept: of what is over the bound the first piece, and the rest can be read once
+/// more.
+pub(crate) async fn kept(core: &Rc<Core>, call: CallNumber, client: &str, server: &str) -> Option<Answer> {
+    let stored = match core.gate.index.is_unwritten(call) {
+        Some(stored) => stored,
+        None => core.ledger.result(call).await?,
+    };
+    let (form, body) = (*stored.first()?, stored.slice(1..));
+    let era = match form {
+        b'l' => Era::Legacy,
+        b'm' => Era::Modern,
+        _ => return unpacked(form, body.into()),
+    };
+    let most = core.backend(server)?.rules().results.max_bytes;
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    if body.len() <= most {
+        return Some(Answer::Result { era, body: body.into() });
+    }
+    let result = tokio::task::spawn_blocking(move || Readable::of(&body, most)).await.ok()?;
+    let first = core.gate.pages.keep(CallId::new(call.0), &client.into(), result, most);
+    Some(Answer::Result { era, body: first.into() })
+}
+
+fn unpacked(form: u8, body: Rope) -> Option<Answer> {
     Some(match form {
         b'L' => Answer::Result { era: Era::Legacy, body },
         b'M' => Answer::Result { era: Era::Modern, body },
@@ -250,5 +275,5 @@ fn adopt(request: &Request, (key, asked): (Hash, Hash), call: CallNumber, answer
         ended_ms,
         ..meet::row_of(&request.seat, &request.thing, asked)
     });
-    keep(core, call, (outcome, ended_ms), answer);
+    keep(core, call, (outcome, ended_ms), packed(answer));
 }

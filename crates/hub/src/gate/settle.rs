@@ -9,6 +9,7 @@ use super::{now_ms, retold};
 use crate::core::Core;
 use crate::operate::Refusal as Refused;
 use crate::record;
+use bytes::Bytes;
 use contract::outcome::Refusal;
 use contract::{CallId, Hash};
 use frame::Answer;
@@ -105,8 +106,9 @@ pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>, refusal: &Refusal) {
     }
 }
 
-/// The run of a case ended with this answer; nothing to do where it has failed already.
-pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
+/// The run of a case ended with this answer, and this is all of it where it is over the bound; nothing to do where it has
+/// failed already.
+pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, (answer, whole): (&Answer, Option<Bytes>), outcome: Outcome) {
     case.ran();
     case.under_way.set(false);
     if case.state() != CallState::Intent || !meet::step(case, Event::End) {
@@ -129,7 +131,8 @@ pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, answer: &Answer, outcome
         row.arguments = None;
         row.edited = None;
     });
-    retold::keep(core, row.call, (outcome, ended_ms), answer);
+    let result = whole.unwrap_or_else(|| retold::packed(answer));
+    retold::keep(core, row.call, (outcome, ended_ms), result);
 }
 
 /// It was sent, and nobody knows whether it ran: a person has to settle it.

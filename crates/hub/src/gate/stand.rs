@@ -76,11 +76,7 @@ pub(crate) async fn read(core: &Rc<Core>, case: &Rc<Case>) -> Stand {
         return stand;
     }
     let row = case.row().clone();
-    let stored = match core.gate.index.is_unwritten(row.call) {
-        None if row.has_result => core.ledger.result(row.call).await,
-        unwritten => unwritten,
-    };
-    match stored.and_then(|stored| retold::unpacked(&stored)) {
+    match retold::kept(core, row.call, &row.client, &row.server).await {
         Some(Answer::Result { era, body }) => {
             Stand::over(&row, "completed", "It ran.", &format!(",\"result\":{}", complete(era, body.join())))
         }
