@@ -54,7 +54,7 @@ mod person;
 #[cfg(unix)]
 mod pins;
 #[cfg(unix)]
-mod remembered;
+mod reasons;
 #[cfg(unix)]
 mod retries;
 #[cfg(unix)]

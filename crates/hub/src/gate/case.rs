@@ -62,6 +62,8 @@ pub(crate) struct Case {
     pub knew: RefCell<Vec<Still>>,
     /// When it was first found to have ended.
     pub ended: Cell<Option<Instant>>,
+    /// What was repaired of its arguments as they were asked.
+    pub repaired: RefCell<Option<Rc<str>>>,
     /// Why it waits once more, or although it was approved.
     pub badge: RefCell<Option<String>>,
     /// Rings at whatever changes what a hold has to do.
@@ -87,6 +89,7 @@ impl Case {
             judgement: RefCell::default(),
             knew: RefCell::default(),
             ended: Cell::new(None),
+            repaired: RefCell::default(),
             badge: RefCell::default(),
             news: Notify::new(),
             decided: Notify::new(),
@@ -191,6 +194,7 @@ impl Case {
                 thing: asker.thing.clone(),
                 received: asker.received,
                 arguments: self.arguments(),
+                repaired: self.repaired.borrow().clone(),
                 to: To::Case(Rc::clone(self)),
             })
         });

@@ -164,6 +164,9 @@ async fn approve(
     .await?;
     *case.knew.borrow_mut() = knew;
     *case.badge.borrow_mut() = None;
+    if case.row().edited.is_some() {
+        *case.repaired.borrow_mut() = None;
+    }
     Ok(())
 }
 

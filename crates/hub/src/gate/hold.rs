@@ -45,7 +45,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     if let Some(refusal) = rest::refusal(&core, call.seat.identity.id(), call.thing.backend().key()) {
         return ask::refuse(call, refusal);
     }
-    let thing = call.thing.clone();
+    let (thing, repaired) = (call.thing.clone(), call.repaired.clone());
     let case = match call.to {
         To::Case(case) => case,
         To::Reply(reply) => {
@@ -63,6 +63,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     }
     case.under_way.set(false);
     let before = core.gate.index.unknown_like(&case);
+    case.repaired.borrow_mut().clone_from(&repaired);
     case.note(|row| {
         let now = now_ms();
         row.asked_ms = now;
@@ -70,6 +71,9 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         row.arguments = Some(arguments);
         row.sent = sent;
         tell_why(row, judgement, &core, &thing);
+        if let Some(repaired) = &repaired {
+            row.why.push_str(&format!("; {repaired}"));
+        }
         if let Some(before) = before {
             let id = before.id();
             row.why.push_str(&format!("; an identical call ({id}) was sent before, and nobody knows whether it ran"));

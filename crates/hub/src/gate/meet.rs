@@ -74,7 +74,7 @@ pub(crate) fn meet(request: Request) {
 pub(crate) fn go_on(request: Request) {
     let Request { seat, ticket, ask, reply, received, thing } = request;
     let arguments = thing.arguments(&ask.params);
-    ask::check(Pending { seat, ticket, ask, thing, received, arguments, to: To::Reply(reply) });
+    ask::check(Pending { seat, ticket, ask, thing, received, arguments, repaired: None, to: To::Reply(reply) });
 }
 
 /// What the last run left open is being settled: a matter of milliseconds, at start only.
@@ -162,7 +162,7 @@ fn reserve(request: Request, key: Hash, asked: Hash) {
     let (ticket, ask, received) = (request.ticket, request.ask.clone(), request.received);
     let (seat, thing) = (Rc::clone(&request.seat), request.thing.clone());
     attach(&case, request);
-    ask::check(Pending { seat, ticket, ask, thing, received, arguments, to: To::Case(case) });
+    ask::check(Pending { seat, ticket, ask, thing, received, arguments, repaired: None, to: To::Case(case) });
 }
 
 /// The record of a call that nothing is known of yet.

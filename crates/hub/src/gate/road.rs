@@ -15,8 +15,7 @@ use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use policy::{Binding, CallState, Effect, Event, Grant, Judgement, Permit, Request, Verdict};
 use std::rc::Rc;
-use store::Subject;
-use store::CallRecord;
+use store::{CallRecord, Subject};
 
 /// Judges a call whose arguments fit its schema.
 pub(crate) fn permit(call: Pending, arguments: Bytes) {
@@ -30,7 +29,7 @@ pub(crate) fn permit(call: Pending, arguments: Bytes) {
         Verdict::Deny(_) => ask::deny(call, denial(&judgement), &judgement),
         Verdict::Allow(_) | Verdict::Ask(_) if is_held => held(call, arguments, &judgement),
         Verdict::Allow(permit) => {
-            let verdict = call.thing.verdict(&core.ledger, &judgement);
+            let verdict = verdict(&call, &judgement, None);
             go(call, permit, arguments, verdict);
         }
         Verdict::Ask(request) => asked(call, request, arguments, &judgement),
@@ -147,7 +146,7 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
         let binding = binding(&case);
         return match binding.map(|binding| policy::redeem(request, judgement, &binding, now_ms())) {
             Some(Ok(permit)) => {
-                let verdict = call.thing.verdict(&call.seat.core.ledger, judgement);
+                let verdict = verdict(&call, judgement, None);
                 go(call, permit, arguments, verdict);
             }
             Some(Err((_, stale))) => hold::again(call, judgement, &stale.to_string()),
@@ -156,9 +155,8 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
     }
     match by_grant(&call.seat.core, request, judgement) {
         Some((permit, grant)) => {
-            let (rule, why) = (judgement.rule().map(|rule| &**rule), judgement.sentence());
-            let verdict = call.seat.core.ledger.detail_of_grant(rule, &why, &grant);
-            go(call, permit, arguments, verdict)
+            let verdict = verdict(&call, judgement, Some(&grant));
+            go(call, permit, arguments, verdict);
         }
         None => hold::hold(call, judgement, arguments, sent),
     }
@@ -193,6 +191,16 @@ fn binding(case: &Case) -> Option<Binding> {
         rule: row.rule.as_str().into(),
         expires_ms: row.expires_ms,
     })
+}
+
+/// What its rows say of why it runs.
+fn verdict(call: &Pending, judgement: &Judgement, grant: Option<&Grant>) -> Subject {
+    let ledger = &call.seat.core.ledger;
+    if grant.is_none() && call.repaired.is_none() {
+        return call.thing.verdict(ledger, judgement);
+    }
+    let rule = judgement.rule().map(|rule| &**rule);
+    ledger.detail_of(rule, &judgement.sentence(), grant, call.repaired.as_deref())
 }
 
 /// On its way: from here on it is the road's.

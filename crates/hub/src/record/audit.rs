@@ -126,16 +126,26 @@ impl Audit {
         self.ledger.borrow_mut().detail(&serde_json::Value::Object(detail).to_string())
     }
 
-    /// Registers that calls were let through by an approval that is remembered: which one, whose, since when.
-    pub(crate) fn detail_of_grant(&self, rule: Option<&str>, why: &str, grant: &policy::Grant) -> Subject {
+    /// The same where there is more to tell: by which remembered approval, whose and since when; what was repaired.
+    pub(crate) fn detail_of(
+        &self,
+        rule: Option<&str>,
+        why: &str,
+        grant: Option<&policy::Grant>,
+        repaired: Option<&str>,
+    ) -> Subject {
         let mut detail = serde_json::Map::new();
         detail.extend(rule.map(|rule| ("rule".to_owned(), rule.into())));
-        detail.insert("why".into(), format!("{why}; {}", grant_in_words(grant)).into());
-        detail.insert("scope".into(), grant.scope().as_str().into());
-        detail.insert("granted_ms".into(), grant.at_ms.into());
-        detail.extend(grant.call.map(|call| ("approval".to_owned(), call.to_string().into())));
-        if !grant.by.is_empty() {
-            detail.insert("by".into(), (*grant.by).into());
+        let sentences = [Some(why.to_owned()), grant.map(grant_in_words), repaired.map(str::to_owned)];
+        let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+        detail.insert("why".into(), sentences.join("; ").into());
+        if let Some(grant) = grant {
+            detail.insert("scope".into(), grant.scope().as_str().into());
+            detail.insert("granted_ms".into(), grant.at_ms.into());
+            detail.extend(grant.call.map(|call| ("approval".to_owned(), call.to_string().into())));
+            if !grant.by.is_empty() {
+                detail.insert("by".into(), (*grant.by).into());
+            }
         }
         self.ledger.borrow_mut().detail(&serde_json::Value::Object(detail).to_string())
     }

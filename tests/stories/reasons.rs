@@ -1,4 +1,4 @@
-//! Calls that run by an approval that is remembered: the log says by which one, whose, since when.
+//! What the log says of why a call ran: by which remembered approval, whose and since when; what was repaired of it.
 
 use serde_json::{Value, json};
 use stories::{Home, eventually, sample};
@@ -57,6 +57,56 @@ fn the_log_says_by_which_remembered_approval_a_call_ran() {
                 let rows = home.json(&["audit", "list", "--client", "cursor"])["rows"].clone();
                 rows[0]["why"].as_str()?.contains("approved with c-").then_some(())
             });
+        }
+    }
+}
+
+#[test]
+fn what_was_repaired_stands_in_the_log_and_on_the_card() {
+    let home = Home::new();
+    let properties = json!({ "list": { "type": "array" }, "more": { "type": "object" } });
+    let tool = |name: &str| json!({ "name": name, "description": "One.", "inputSchema": { "type": "object",
+        "properties": properties, "additionalProperties": { "type": "array" } } });
+    let definitions = json!({ "tools": [tool("order"), tool("get_order")] });
+    std::fs::write(home.path("definitions.json"), definitions.to_string()).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/stories/changing.py");
+    let paths = ["definitions.json", "lines"].map(|name| home.path(name).display().to_string());
+    let entry = json!({ "command": "python3", "args": [script, &paths[0], &paths[1]] });
+    home.configure(&json!({ "mcpServers": { "c": entry }, "policy": { "default": "auto" } }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "cursor"]);
+    client.initialize("2025-11-25");
+    client.await_tool("c__order");
+    let field = "`list` was given as JSON text";
+    let whole = "the arguments were given as JSON text";
+    for (arguments, sentences) in [
+        (json!({ "list": "[1]" }), vec![field]),
+        (json!("{\"list\":[2]}"), vec![whole]),
+        (json!("{\"list\":\"[3]\"}"), vec![whole, field]),
+        (json!("  "), vec!["blank text was read as no arguments"]),
+        (json!({ "hidden-4711": "[4]" }), vec!["an argument was given as JSON text"]),
+        (json!({ "list": [5] }), vec![]),
+    ] {
+        for tool in ["c__get_order", "c__order"] {
+            let asked = client.send("tools/call", json!({ "name": tool, "arguments": arguments }));
+            let mut whys: Vec<String> = Vec::new();
+            if tool == "c__order" {
+                let card = eventually("a waiting call", || home.json(&["approval", "list"])["approvals"].get(0).cloned());
+                whys.push(card["why"].as_str().unwrap().to_owned());
+                home.json(&["approval", "approve", card["id"].as_str().unwrap(), "--remember", "once"]);
+            }
+            assert!(client.answer(&asked)["result"]["content"].is_array());
+            let kind = if tool == "c__order" { "end" } else { "read" };
+            let row = eventually("its row", || {
+                let row = home.json(&["audit", "list", "--limit", "1", "--kind", kind])["rows"].get(0)?.clone();
+                (row["tool"] == tool).then_some(row)
+            });
+            whys.push(row["why"].as_str().unwrap().to_owned());
+            for why in whys {
+                assert_eq!(why.contains("repaired: "), !sentences.is_empty(), "{tool} {arguments}: {why}");
+                assert!(sentences.iter().all(|sentence| why.contains(sentence)), "{tool} {arguments}: {why}");
+                assert!(!why.contains("4711"), "{why}");
+            }
         }
     }
 }
