@@ -41,6 +41,8 @@ mod layers;
 mod lend;
 #[cfg(unix)]
 mod listening;
+#[cfg(unix)]
+mod long;
 #[cfg(target_os = "linux")]
 mod lost;
 #[cfg(unix)]

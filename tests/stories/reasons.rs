@@ -40,7 +40,9 @@ fn the_log_says_by_which_remembered_approval_a_call_ran() {
             let detail: Value = serde_json::from_str(row["detail"].as_str().unwrap()).unwrap();
             assert_eq!((&detail["approval"], &detail["scope"]), (&json!(approval), &json!(scope)), "{row}");
             let (_, shown, _) = home.run(&["audit", "show", row["call"].as_str().unwrap()]);
-            assert!(shown.contains(&approval) && shown.contains(by.as_str().unwrap()), "{shown}");
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words(&shown).contains(&words(&format!("approved by {}", by.as_str().unwrap()))), "{shown}");
+            assert!(shown.contains(&approval), "{shown}");
             let (_, grants, _) = home.run(&["audit", "export", "--kind", "grant"]);
             assert!(grants.contains(&approval), "{grants}");
         }
@@ -65,8 +67,10 @@ fn the_log_says_by_which_remembered_approval_a_call_ran() {
 fn what_was_repaired_stands_in_the_log_and_on_the_card() {
     let home = Home::new();
     let properties = json!({ "list": { "type": "array" }, "more": { "type": "object" } });
-    let tool = |name: &str| json!({ "name": name, "description": "One.", "inputSchema": { "type": "object",
-        "properties": properties, "additionalProperties": { "type": "array" } } });
+    let tool = |name: &str| {
+        json!({ "name": name, "description": "One.", "inputSchema": { "type": "object",
+        "properties": properties, "additionalProperties": { "type": "array" } } })
+    };
     let definitions = json!({ "tools": [tool("order"), tool("get_order")] });
     std::fs::write(home.path("definitions.json"), definitions.to_string()).unwrap();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/stories/changing.py");
@@ -91,7 +95,8 @@ fn what_was_repaired_stands_in_the_log_and_on_the_card() {
             let asked = client.send("tools/call", json!({ "name": tool, "arguments": arguments }));
             let mut whys: Vec<String> = Vec::new();
             if tool == "c__order" {
-                let card = eventually("a waiting call", || home.json(&["approval", "list"])["approvals"].get(0).cloned());
+                let card =
+                    eventually("a waiting call", || home.json(&["approval", "list"])["approvals"].get(0).cloned());
                 whys.push(card["why"].as_str().unwrap().to_owned());
                 home.json(&["approval", "approve", card["id"].as_str().unwrap(), "--remember", "once"]);
             }

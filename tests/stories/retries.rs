@@ -24,7 +24,8 @@ impl Orders {
                 "inputSchema": { "type": "object", "properties": properties },
             })
         };
-        let definitions = json!({ "tools": [tool("order", false), tool("look", true)], "prompts": [{ "name": "plan" }] });
+        let definitions =
+            json!({ "tools": [tool("order", false), tool("look", true)], "prompts": [{ "name": "plan" }] });
         std::fs::write(home.path("definitions.json"), definitions.to_string()).unwrap();
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/stories/changing.py");
         let paths = ["definitions.json", "lines"].map(|name| home.path(name).display().to_string());

@@ -1,6 +1,7 @@
 //! Requests that wait for a person: row first, wait second. A request is held open as long as its client is known to
 //! wait; then it is told that it is pending, and the record waits on. A client that takes tasks is told of one at once.
 
+use super::apart::{Digests, Question};
 use super::case::{Asker, Case};
 use super::lost::Why;
 use super::moves::{self, Move};
@@ -9,8 +10,8 @@ use super::{decide, meet, now_ms, rest, retold, road, task as tasks};
 use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
 use crate::core::Core;
-use crate::thing::Thing;
 use crate::record;
+use crate::thing::Thing;
 use bytes::Bytes;
 use contract::Hash;
 use contract::outcome::{Code, Pending as Wait, Refusal};
@@ -32,14 +33,19 @@ const NOTICE: Duration = Duration::from_secs(10);
 /// How often the wall clock is looked at: a laptop that slept has no timer that knows.
 const LOOK: Duration = Duration::from_secs(20);
 
+/// What a card says further of a call that may have run once already.
+pub(crate) const BEFORE: &str = "; an identical call ";
+/// The same of one whose arguments were repaired.
+pub(crate) const REPAIRED: &str = "; repaired: ";
+
 /// Puts a call before the person.
-pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent: Option<Hash>) {
+pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, digests: Digests) {
     let core = Rc::clone(&call.seat.core);
     if is_full(&core, call.seat.identity.id()) {
         let message = "Too many calls wait for a person already. Nothing was executed.";
         return ask::refuse(call, Refusal::new(Code::QueueFull, message));
     }
-    if let Some(refusal) = retold::denied(&call) {
+    if let Some(refusal) = retold::denied(&call, digests.asked) {
         return ask::refuse(call, refusal);
     }
     if let Some(refusal) = rest::refusal(&core, call.seat.identity.id(), call.thing.backend().key()) {
@@ -49,8 +55,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     let case = match call.to {
         To::Case(case) => case,
         To::Reply(reply) => {
-            let asked = call.thing.digest(call.thing.arguments(&call.ask.params).as_ref(), &core.ledger);
-            let asked = asked.or(sent).unwrap_or_else(|| Hash::of(&arguments));
+            let asked = digests.asked.or(digests.sent).unwrap_or_else(|| Hash::of(&arguments));
             let case = Case::new(meet::row_of(&call.seat, &call.thing, asked));
             core.gate.index.enter(&case);
             let Pending { seat, ticket, ask, thing, received, .. } = call;
@@ -69,14 +74,13 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         row.asked_ms = now;
         row.expires_ms = now + u64::try_from(core.gate.settings().expire.as_millis()).unwrap_or(u64::MAX / 2);
         row.arguments = Some(arguments);
-        row.sent = sent;
+        row.sent = digests.sent;
         tell_why(row, judgement, &core, &thing);
-        if let Some(repaired) = &repaired {
-            row.why.push_str(&format!("; {repaired}"));
-        }
         if let Some(before) = before {
-            let id = before.id();
-            row.why.push_str(&format!("; an identical call ({id}) was sent before, and nobody knows whether it ran"));
+            row.why.push_str(&format!("{BEFORE}({}) was sent before, and nobody knows whether it ran", before.id()));
+        }
+        if let Some(repaired) = &repaired {
+            row.why.push_str(&format!("{REPAIRED}{repaired}"));
         }
     });
     case.judged(judgement);
@@ -124,10 +128,27 @@ pub(crate) fn why(judgement: &Judgement, held: &[Still]) -> String {
 /// What a new grant, other rules or the end of a pause let through is approved by them.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     let (Some(call), Some(arguments)) = (case.first(core), case.arguments()) else { return };
-    let host = call.seat.identity.who.known_name();
-    let Some(by) = lets_through(core, host, &call.thing, &arguments, || road::request(&call, &arguments)) else {
+    if still::stands(core, call.thing.backend(), call.thing.effect()) {
         return;
+    }
+    let Some(question) = Question::of(&call, &arguments) else {
+        let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
+        return let_through(core, case, &call, &arguments, &judgement);
     };
+    let (core, case) = (Rc::clone(core), Rc::clone(case));
+    task::spawn("judge long waiting arguments again", async move {
+        let Some(found) = question.find().await else { return };
+        let is_as_it_was = case.state() == CallState::Waiting && !case.under_way.get() && !case.is_deciding.get();
+        match found.holds(&core, &call.thing) {
+            _ if !is_as_it_was => {}
+            true => let_through(&core, &case, &call, &arguments, &found.judgement),
+            false => reconsider(&core, &case),
+        }
+    });
+}
+
+fn let_through(core: &Rc<Core>, case: &Rc<Case>, call: &Pending, arguments: &Bytes, judgement: &Judgement) {
+    let Some(by) = leave(core, judgement, || road::request(call, arguments)) else { return };
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     case.is_deciding.set(true);
     task::spawn("let a waiting call through", async move {
@@ -154,11 +175,14 @@ pub(crate) fn lets_through(
     if still::stands(core, thing.backend(), thing.effect()) {
         return None;
     }
-    let judgement = core.gate.judge(host, thing, arguments);
+    leave(core, &core.gate.judge(host, thing, arguments), request)
+}
+
+fn leave(core: &Core, judgement: &Judgement, request: impl FnOnce() -> policy::Request) -> Option<Cow<'static, str>> {
     match judgement.then() {
         Then::Allow => Some("the rules of now".into()),
         Then::Ask => {
-            let (_, grant) = road::by_grant(core, request(), &judgement)?;
+            let (_, grant) = road::by_grant(core, request(), judgement)?;
             let by = if grant.by.is_empty() { String::new() } else { format!(" by {}", grant.by) };
             Some(format!("an approval that is remembered ({}{by})", record::grant_in_words(&grant)).into())
         }

@@ -66,13 +66,10 @@ pub(crate) fn part(core: &Core, case: &Case, refusal: Refusal) {
     core.gate.index.part(case);
 }
 
-/// The no of a moment ago to the identical call of this client.
-pub(crate) fn denied(call: &Pending) -> Option<Refusal> {
-    let core = &call.seat.core;
-    core.gate.noes.find(|| {
-        let asked = call.thing.digest(call.thing.arguments(&call.ask.params).as_ref(), &core.ledger)?;
-        Some(index::likeness_of(call.seat.identity.id(), &call.thing, asked))
-    })
+/// The no of a moment ago to the identical call of this client; `asked` is its digest.
+pub(crate) fn denied(call: &Pending, asked: Option<Hash>) -> Option<Refusal> {
+    let alike = || Some(index::likeness_of(call.seat.identity.id(), &call.thing, asked?));
+    call.seat.core.gate.noes.find(alike)
 }
 
 /// Whether no client of this session is there.

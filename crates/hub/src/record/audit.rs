@@ -136,7 +136,8 @@ impl Audit {
     ) -> Subject {
         let mut detail = serde_json::Map::new();
         detail.extend(rule.map(|rule| ("rule".to_owned(), rule.into())));
-        let sentences = [Some(why.to_owned()), grant.map(grant_in_words), repaired.map(str::to_owned)];
+        let sentences =
+            [Some(why.to_owned()), grant.map(grant_in_words), repaired.map(|repaired| format!("repaired: {repaired}"))];
         let sentences: Vec<String> = sentences.into_iter().flatten().collect();
         detail.insert("why".into(), sentences.join("; ").into());
         if let Some(grant) = grant {
