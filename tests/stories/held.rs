@@ -139,6 +139,36 @@ fn what_waited_only_for_a_pause_or_for_what_is_remembered_now_runs_when_its_clie
     assert!(server.home.json(&["approval", "list"])["approvals"].as_array().unwrap().is_empty());
 }
 
+/// What a person approved was for a process that kept something: another one asks again. Others have nothing to lose.
+#[test]
+fn a_stateful_server_that_was_started_anew_asks_again() {
+    for stateful in [false, true] {
+        let server = Server::new(&tools("Orders."), &hold("auto", 0));
+        let mut config: Value =
+            serde_json::from_str(&std::fs::read_to_string(server.home.path("callgate.jsonc")).unwrap()).unwrap();
+        config["mcpServers"]["c"]["stateful"] = json!(stateful);
+        server.home.configure(&config);
+        let _hub = server.home.serve();
+        let mut client = server.host();
+        let expect = if stateful { "pending" } else { "ran" };
+        assert_eq!(outcome(&client.call(ORDER, json!({ "n": 1 }))), "pending");
+        server.home.json(&["approval", "approve", id(&server.waiting()), "--remember", "tool"]);
+        assert_eq!(outcome(&client.call(ORDER, json!({ "n": 1 }))), "ran");
+        assert_eq!(outcome(&client.call(ORDER, json!({ "n": 2 }))), "ran", "it is remembered");
+        server.restart();
+        assert_eq!(outcome(&client.call(ORDER, json!({ "n": 2 }))), expect, "{stateful}: what was remembered");
+        if stateful {
+            server.home.json(&["approval", "approve", id(&server.waiting()), "--remember", "once"]);
+            server.restart();
+            assert_eq!(outcome(&client.call(ORDER, json!({ "n": 2 }))), "pending", "an approval of this very call");
+            let card = server.waiting();
+            assert!(card["again"].as_str().unwrap().contains("started anew"), "{card}");
+            server.home.json(&["approval", "approve", id(&card), "--remember", "once"]);
+            assert_eq!(outcome(&client.call(ORDER, json!({ "n": 2 }))), "ran");
+        }
+    }
+}
+
 #[test]
 fn a_hub_that_is_stopped_tells_who_is_held_that_the_call_goes_on_waiting() {
     let server = Server::new(&tools("Orders."), &hold("ask", 60));

@@ -35,6 +35,8 @@ mod isolation;
 #[cfg(unix)]
 mod keys;
 mod layers;
+#[cfg(unix)]
+mod legs;
 #[cfg(target_os = "linux")]
 mod lend;
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use crate::catalog::read::{self, Effects, Read, ReadText};
 use crate::catalog::{Entry, Shelf, ToolEntry};
 use crate::config::Results;
 use crate::core::Core;
-use crate::gate::review;
+use crate::gate::{now_ms, review};
 use crate::lanes::Lanes;
 use crate::murmur::Murmur;
 use crate::record::Audit;
@@ -55,6 +55,8 @@ pub struct Rules {
     pub cleaner: Arc<Cleaner>,
     /// How long a result whose reply was lost answers the identical call.
     pub replay_lost: Duration,
+    /// Whether its process keeps something that later calls rely on.
+    pub stateful: bool,
 }
 
 impl Default for Rules {
@@ -71,6 +73,7 @@ impl Default for Rules {
             results: Results::default(),
             cleaner: Arc::new(Cleaner::new([])),
             replay_lost: Duration::ZERO,
+            stateful: false,
         }
     }
 }
@@ -105,6 +108,9 @@ pub struct Backend {
     murmur: RefCell<Murmur>,
     /// Results that broke the output schema of their tool and were passed on.
     broken: Cell<u64>,
+    was_ready: Cell<bool>,
+    /// When its process ended last, in milliseconds since 1970; those of an earlier hub have ended, too.
+    ended_ms: Cell<u64>,
 }
 
 impl Backend {
@@ -131,6 +137,8 @@ impl Backend {
             subject: OnceCell::new(),
             murmur: RefCell::default(),
             broken: Cell::new(0),
+            was_ready: Cell::new(false),
+            ended_ms: Cell::new(now_ms()),
         })
     }
 
@@ -313,6 +321,11 @@ impl Backend {
         self.instructions.borrow().clone()
     }
 
+    /// Whether what a person approved at that time was for a process that has ended, and for what it kept (rules.md 24).
+    pub(crate) fn is_past(&self, at_ms: u64) -> bool {
+        self.rules.stateful && at_ms <= self.ended_ms.get()
+    }
+
     /// Takes its entries away and breaks the cycle between them and itself.
     pub fn clear(&self) {
         *self.shelf.borrow_mut() = Rc::default();
@@ -325,6 +338,10 @@ pub struct Watch(pub Weak<Backend>);
 impl Watcher for Watch {
     fn state_changed(&self) {
         if let Some(backend) = self.0.upgrade() {
+            let is_ready = backend.server().is_some_and(|server| server.is_ready());
+            if backend.was_ready.replace(is_ready) && !is_ready {
+                backend.ended_ms.set(now_ms());
+            }
             backend.news.notify_waiters();
             if let Some(core) = backend.core.upgrade() {
                 core.server_changed(&backend);

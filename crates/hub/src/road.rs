@@ -12,7 +12,7 @@ use crate::gate::glance;
 use crate::gate::lost::{End, Lost};
 use crate::gate::receipt::{self, Asked};
 use crate::gate::result::{Inspected, Look};
-use crate::gate::{settle, unanswered};
+use crate::gate::{interim, settle, unanswered};
 use crate::lanes::Entered;
 use crate::murmur::Murmur;
 use crate::record::{self, Record};
@@ -331,6 +331,10 @@ impl Run {
     /// Hands the answer over; who may have changed something is told of it surely, or finds it again.
     fn tell(&self, answer: Answer) {
         let Some(reply) = self.reply.borrow_mut().take() else { return };
+        if interim::of(&answer).is_some() {
+            // Nothing was done yet: one that is lost is asked again.
+            return reply.done(answer);
+        }
         let Some((tool, asked)) = self.must_arrive() else { return reply.done(answer) };
         match (&self.case, self.seat.upgrade()) {
             (Some(case), _) if !case.is_wanted() && case.key().is_none() => {
@@ -366,6 +370,7 @@ impl Run {
             if let Some(lost) = self.lost.borrow_mut().take() {
                 lost.ended(match end {
                     Err(failure) if !failure.was_sent() => End::NotSent,
+                    Ok(answer) if interim::of(&answer).is_some() => End::NotSent,
                     end => End::of(end.ok()),
                 });
             }

@@ -14,6 +14,8 @@ const RECORD: usize = 16;
 const MAGIC: [u8; 8] = *b"CGFLIGHT";
 const WORDS: usize = 1024;
 const IN_FLIGHT: u8 = 1;
+/// Bytes of the file: its head and all slots. A shorter one has lost marks.
+const SIZE: usize = (WORDS * 64 + 1) * RECORD;
 
 /// Which slots hold a mark that still counts. The relay sets, the committer clears.
 #[derive(Clone)]
@@ -121,11 +123,13 @@ impl Marks {
             return Ok(None);
         }
         let content = std::fs::read(&path).map_err(StoreFault::file(&path, "reading"))?;
-        Ok(content.split_at_checked(RECORD).filter(|(head, _)| head[..8] == MAGIC).map(|(head, records)| {
-            let mut id = [0; 8];
-            id.copy_from_slice(&head[8..]);
-            Marks { id, records: records.to_vec() }
-        }))
+        Ok(content.split_at_checked(RECORD).filter(|(head, _)| head[..8] == MAGIC && content.len() >= SIZE).map(
+            |(head, records)| {
+                let mut id = [0; 8];
+                id.copy_from_slice(&head[8..]);
+                Marks { id, records: records.to_vec() }
+            },
+        ))
     }
 
     fn holds(&self, call: CallNumber, boot: BootId) -> bool {
@@ -171,6 +175,7 @@ impl Place {
         let path: PathBuf = run.join(FLIGHT_FILE);
         places::replace_private(&path, &[MAGIC, id].concat())?;
         let file = places::private_options().write(true).open(&path).map_err(StoreFault::file(&path, "opening"))?;
+        file.set_len(SIZE as u64).map_err(StoreFault::file(&path, "making room in"))?;
         // It is the only one that sets it.
         let _ = self.0.set(file);
         Ok(())

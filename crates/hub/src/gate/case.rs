@@ -1,6 +1,7 @@
 //! One request that has a record of its own: it waits for a person, has a key, is a task. Many askers may hang on it; it
 //! runs at most once. Which state may follow which is `policy::next`'s word, never decided here.
 
+use super::interim::Question;
 use super::receipt::{self, Asked};
 use super::still::Still;
 use super::{index, task};
@@ -49,6 +50,8 @@ pub(crate) struct Case {
     pub judgement: RefCell<Option<Judgement>>,
     /// What held its kind when a person approved it, and did not keep the person from it.
     pub knew: RefCell<Vec<Still>>,
+    /// What its server asked when a leg of it ran last.
+    pub question: RefCell<Option<Question>>,
     /// When it was first found to have ended.
     pub ended: Cell<Option<Instant>>,
     /// Why it waits once more, or although it was approved.
@@ -72,6 +75,7 @@ impl Case {
             is_written: Cell::new(false),
             judgement: RefCell::default(),
             knew: RefCell::default(),
+            question: RefCell::default(),
             ended: Cell::new(None),
             badge: RefCell::default(),
             news: Notify::new(),

@@ -192,6 +192,7 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes,
             && *grant.launch == *tool.backend.rules().launch_hash
             && *grant.tool == *tool.read.tool.name
             && grant.definition == tool.read.stands_for
+            && !tool.backend.is_past(grant.at_ms)
     });
     Explained {
         name: tool.read.exposed.clone(),

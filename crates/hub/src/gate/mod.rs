@@ -7,6 +7,7 @@ pub(crate) mod desk;
 pub(crate) mod glance;
 pub(crate) mod hold;
 pub(crate) mod index;
+pub(crate) mod interim;
 pub(crate) mod kept;
 pub(crate) mod lost;
 pub(crate) mod meet;

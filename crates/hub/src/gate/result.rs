@@ -100,7 +100,7 @@ impl Look {
         let broken = match &self.schema {
             None => Vec::new(),
             Some(schema) => match check_output(&text, schema, effort) {
-                Ok(OutputCheck::Fits | OutputCheck::IsError) => Vec::new(),
+                Ok(OutputCheck::Fits | OutputCheck::IsError | OutputCheck::Interim) => Vec::new(),
                 Ok(OutputCheck::Breaks(problems)) => problems,
                 Err(_) if effort != Effort::LONG => return None,
                 Err(costly) => vec![Problem::whole(costly.to_string())],

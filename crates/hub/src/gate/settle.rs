@@ -6,7 +6,7 @@ use super::index::SettledKey;
 use super::lost::End;
 use super::meet::{self, Request};
 use super::moves::{self, Move};
-use super::{now_ms, receipt, unanswered};
+use super::{interim, now_ms, receipt, unanswered};
 use crate::core::Core;
 use crate::operate::Refusal as Refused;
 use crate::record;
@@ -57,7 +57,7 @@ pub(crate) fn unrun(core: &Core, case: &Rc<Case>, event: Event, refusal: &Refusa
     });
 }
 
-fn drop_row(core: &Core, case: &Case) {
+pub(super) fn drop_row(core: &Core, case: &Case) {
     core.gate.index.leave(case);
     core.gate.index.leave_task(case);
     case.under_way.set(false);
@@ -110,6 +110,9 @@ pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>, refusal: &Refusal) {
 
 /// The run of a case ended with this answer; nothing to do where it has failed already.
 pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
+    if interim::asked(core, case, answer) {
+        return;
+    }
     case.ran();
     case.under_way.set(false);
     if case.state() != CallState::Intent || !meet::step(case, Event::End) {
