@@ -7,6 +7,7 @@ Usage: fake_http.py [--port N] [--era legacy|modern] [--forget-after N] [--lose-
 import json
 import select
 import socket
+import struct
 import sys
 import threading
 import time
@@ -36,7 +37,8 @@ def tools():
     named = [tool(name, {"text": {"type": "string"}}) for name in
              ["echo", "never", "endless", "huge", "broken", "html", "announce", "progress", "end_listen", "odd_status"]]
     mirrored = {"region": {"type": "string", "x-mcp-header": "Region"}, "n": {"type": "integer", "x-mcp-header": "N"}}
-    return named + [tool("mirrored", mirrored), tool("broken_write", reads=False), tool("late_write", reads=False)] + tools_added
+    return named + [tool("mirrored", mirrored), tool("broken_write", reads=False), tool("late_write", reads=False),
+                    tool("cut", {"how": {"type": "string"}}), tool("cut_write", {"how": {"type": "string"}}, reads=False)] + tools_added
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -181,6 +183,8 @@ class Handler(BaseHTTPRequestHandler):
         elif name in ("broken", "broken_write"):
             self.begin_stream()
             self.event({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}})
+        elif name in ("cut", "cut_write"):
+            self.cut(id, arguments["how"])
         elif name == "late_write":
             # A cancel does not stop it.
             time.sleep(0.4)
@@ -218,6 +222,33 @@ class Handler(BaseHTTPRequestHandler):
             self.text(id, "ended")
         else:
             self.text(id, json.dumps(arguments))
+
+    def cut(self, id, how):
+        """Half an answer, and the end of the connection."""
+        self.close_connection = True
+        value = {"content": [{"type": "text", "text": "the first half of what would have been said"}]}
+        whole = json.dumps({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete", **value}}).encode()
+        is_stream = how.startswith("stream")
+        if is_stream:
+            whole = b"data: " + whole + b"\n\n"
+        self.send_response(200)
+        self.send_header("Content-Type", STREAM if is_stream else "application/json")
+        if how.endswith("chunked"):
+            self.send_header("Transfer-Encoding", "chunked")
+        elif how.endswith("length"):
+            self.send_header("Content-Length", str(len(whole)))
+        else:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        head = b"%x\r\n" % len(whole) if how.endswith("chunked") else b""
+        self.wfile.write(head + whole[:len(whole) // 2])
+        self.wfile.flush()
+        if how.startswith("reset"):
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            # The other end hears of it as soon as nobody here has the socket any more.
+            self.rfile.close()
+            self.wfile.close()
+            self.connection.close()
 
     def endless(self, head):
         chunk = b"x" * (1 << 20)

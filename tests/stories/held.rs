@@ -345,3 +345,39 @@ fn a_write_that_nobody_answered_is_listed_and_its_repetition_is_told_of_it_once(
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("settled as not run"), "{out}");
 }
+
+#[test]
+fn an_approved_call_whose_server_crashed_is_told_once_to_be_unknown_and_is_then_asked_about_anew() {
+    let server = Server::new(&tools("Orders."), &hold("ask", 0));
+    let mut hub = server.home.serve();
+    let mut client = server.host();
+    let die = json!({ "n": -1 });
+    let approve = |client: &mut Client| {
+        eventually("it waits", || (outcome(&client.call(ORDER, die.clone())) == "pending").then_some(()));
+        let card = server.waiting();
+        server.home.json(&["approval", "approve", id(&card), "--remember", "once"]);
+        card
+    };
+    let first = approve(&mut client);
+    assert_eq!(outcome(&client.call(ORDER, die.clone())), "server_crashed");
+    let told = client.call(ORDER, die.clone());
+    assert_eq!(outcome(&told), "outcome_unknown");
+    assert!(text(&told).contains("calling once more asks for it anew"), "{told}");
+    assert_eq!(server.runs(), 1);
+    // The person who is asked again knows of it, and can still say what became of it.
+    let second = approve(&mut client);
+    let why = second["why"].as_str().unwrap();
+    assert!(why.contains(&format!("an identical call ({}) was sent before", id(&first))), "{second}");
+    assert_eq!(server.home.json(&["call", "list", "--unknown"])["unknown"], 1);
+    assert_eq!(server.home.run(&["call", "settle", id(&first), "--ran"]).0, 0);
+    eventually("the next run", || (outcome(&client.call(ORDER, die.clone())) == "server_crashed").then_some(()));
+    assert_eq!(server.runs(), 2);
+    // A hub that comes after tells it once more.
+    hub.kill();
+    let _second = server.home.serve();
+    let mut client = server.host();
+    assert_eq!(outcome(&client.call(ORDER, die.clone())), "outcome_unknown");
+    let third = approve(&mut client);
+    assert!(third["why"].as_str().unwrap().contains(id(&second)), "{third}");
+    assert_eq!(server.runs(), 2);
+}

@@ -25,6 +25,8 @@ mod gate;
 #[cfg(unix)]
 mod held;
 #[cfg(unix)]
+mod http_cut;
+#[cfg(unix)]
 mod http_door;
 #[cfg(unix)]
 mod http_up;

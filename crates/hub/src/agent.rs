@@ -46,6 +46,10 @@ impl Identity {
     pub fn id(&self) -> &Rc<str> {
         self.who.id()
     }
+    /// Whether it is the person's own command line, whose words may name what only a person does.
+    pub(crate) fn is_person(&self) -> bool {
+        self.transport == PERSON
+    }
 }
 
 /// Something that a client may want to be told although it has not asked just now.
@@ -166,6 +170,8 @@ impl Notices for Nobody {
     fn notice(&self, _: &Notice) {}
 }
 
+/// How the person's own calls reach it.
+pub(crate) const PERSON: &str = "operator";
 /// How a client that is not there would reach the hub.
 const ABSENT: &str = "task";
 

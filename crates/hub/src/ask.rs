@@ -34,6 +34,9 @@ const LARGE: usize = 64 * 1024;
 /// What whoever names a tool that is in no list is told, and whoever names one that the rules hide.
 const NO_TOOL: &str = "There is no such tool. Nothing was executed.";
 
+/// The same for the person.
+const NO_TOOL_LISTED: &str = "There is no such tool; `callgate tool list` shows all. Nothing was executed.";
+
 /// Answers or sends on one request.
 pub(crate) fn ask(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>) {
     ask_since(seat, ticket, ask, reply, Instant::now());
@@ -292,6 +295,7 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
         let call = seat.core.ledger.stranger(seat, &name, code);
         reply.done(Answer::result(Refusal::new(code, message).of_call(call).tool_result(Output::Free)));
     };
+    let no_tool = if seat.identity.is_person() { NO_TOOL_LISTED } else { NO_TOOL };
     if let Some(tool) = seat.core.hidden_tool(&seat.view, &name) {
         // Unknown to whoever asks (rules.md 12), but not to the person who reads the log.
         let thing = Thing::Tool(tool);
@@ -299,18 +303,28 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
         let mut record = thing.record(seat, received);
         record.judged(Some(thing.verdict(&seat.core.ledger, &judgement)));
         seat.core.ledger.refused(&record, Code::Denied);
-        let refusal = Refusal::new(Code::UnknownTool, NO_TOOL).of_call(record.id());
+        let refusal = if seat.identity.is_person() {
+            let rule = judgement.sentence();
+            let message = format!(
+                "Not executed: {rule}, and no host sees the tool. `callgate policy explain` tells it in full; only the \
+                 config can let it through."
+            );
+            Refusal::new(Code::Denied, message)
+        } else {
+            Refusal::new(Code::UnknownTool, NO_TOOL)
+        };
+        let refusal = refusal.of_call(record.id());
         return reply.done(Answer::result(refusal.tool_result(Output::Free)));
     }
     let Some(backend) = backend else {
-        return refuse(seat, reply, Code::UnknownTool, NO_TOOL);
+        return refuse(seat, reply, Code::UnknownTool, no_tool);
     };
     if backend.rules().disabled {
         let message = format!("The server `{}` is disabled. Nothing was executed.", backend.key());
         return refuse(seat, reply, Code::ServerUnavailable, &message);
     }
     if backend.is_listed() {
-        return refuse(seat, reply, Code::UnknownTool, NO_TOOL);
+        return refuse(seat, reply, Code::UnknownTool, no_tool);
     }
     let Some(server) = backend.server() else {
         let problem = backend.problem().unwrap_or("it cannot be run");

@@ -3,7 +3,7 @@
 
 mod taken;
 
-use crate::agent::{Identity, Notice, Notices, View};
+use crate::agent::{Identity, Notice, Notices, PERSON, View};
 use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::config::{Accepted, Config};
@@ -265,7 +265,7 @@ impl Relay {
 
     fn call(&self, tool: &str, arguments: &str, tell: oneshot::Sender<Result<CallView, Refusal>>) {
         let who = Who::operator();
-        let identity = Identity { who, transport: "operator", session: "operator".into(), process: None };
+        let identity = Identity { who, transport: PERSON, session: "operator".into(), process: None };
         let Ok(seat) = self.core.agents().join(identity, View::All, Rc::new(Deaf)) else { return };
         let params = format!("{{\"name\":{},\"arguments\":{arguments}}}", object::quote(tool));
         if frame::Frame::parse(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{params}}}").into()).is_err()

@@ -46,6 +46,8 @@ pub(crate) struct Case {
     pub is_deciding: Cell<bool>,
     /// Whether its row is in the database: before that nobody is told of it.
     is_written: Cell<bool>,
+    /// Whether an identical call is another one although this one is still on record.
+    pub is_apart: Cell<bool>,
     /// What was said of it when it was last judged.
     pub judgement: RefCell<Option<Judgement>>,
     /// What held its kind when a person approved it, and did not keep the person from it.
@@ -73,6 +75,7 @@ impl Case {
             under_way: Cell::new(false),
             is_deciding: Cell::new(false),
             is_written: Cell::new(false),
+            is_apart: Cell::new(false),
             judgement: RefCell::default(),
             knew: RefCell::default(),
             question: RefCell::default(),

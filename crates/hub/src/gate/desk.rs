@@ -1,6 +1,7 @@
 //! What the person's door asks of the gate: what waits, what the rules would say, what is paused.
 
 use super::case::Case;
+use super::still::Still;
 use super::{decide, hold, now_ms, review, road, settle, still, task};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
@@ -67,7 +68,12 @@ fn over(core: &Core, case: &Case, record: &mut CallRecord) -> Option<String> {
     };
     let who = Who::of_id(&record.client);
     let judgement = core.gate.judge(who.known_name(), &thing, &arguments);
-    record.why = hold::why(&judgement, &still::all(core, thing.backend(), thing.effect()));
+    let held = still::all(core, thing.backend(), thing.effect());
+    let is_over = |why: &&str| record.why.contains(why) && held.iter().all(|still| still.why() != *why);
+    if Still::words().iter().any(is_over) {
+        let more = record.why.find(hold::BEFORE).map(|at| record.why.split_off(at)).unwrap_or_default();
+        record.why = hold::why(&judgement, &held) + &more;
+    }
     let request = || road::request_again(core, record, &thing);
     let by = hold::lets_through(core, who.known_name(), &thing, &arguments, request)?;
     Some(format!("it runs as soon as its client calls again; what lets it through: {by}"))

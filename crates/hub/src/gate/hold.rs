@@ -29,6 +29,9 @@ const NOTICE: Duration = Duration::from_secs(10);
 /// How often the wall clock is looked at: a laptop that slept has no timer that knows.
 const LOOK: Duration = Duration::from_secs(20);
 
+/// What a card says further of a call that may have run once already.
+pub(crate) const BEFORE: &str = "; an identical call ";
+
 /// Puts a call before the person.
 pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent: Option<Hash>) {
     let core = Rc::clone(&call.seat.core);
@@ -56,6 +59,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         return;
     }
     case.under_way.set(false);
+    let before = core.gate.index.unknown_like(&case);
     case.note(|row| {
         let now = now_ms();
         row.asked_ms = now;
@@ -63,6 +67,10 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         row.arguments = Some(arguments);
         row.sent = sent;
         tell_why(row, judgement, &core, &thing);
+        if let Some(before) = before {
+            let id = before.id();
+            row.why.push_str(&format!("{BEFORE}({id}) was sent before, and nobody knows whether it ran"));
+        }
     });
     case.judged(judgement);
     write(&core, &case);

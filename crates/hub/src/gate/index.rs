@@ -109,13 +109,26 @@ impl Index {
             if keys.get(&key).is_some_and(is_it) {
                 keys.remove(&key);
             }
-        } else if let Some(alike) = alike(case) {
-            let mut cases = self.by_likeness.borrow_mut();
-            if cases.get(&alike).is_some_and(|other| other.call() == case.call()) {
-                cases.remove(&alike);
-            }
-            self.open.take(case.thing());
+        } else {
+            self.part(case);
         }
+    }
+
+    /// An identical call finds this one no more.
+    pub(crate) fn part(&self, case: &Case) {
+        let Some(alike) = alike(case).filter(|_| case.key().is_none() && !case.is_apart.replace(true)) else { return };
+        let mut cases = self.by_likeness.borrow_mut();
+        if cases.get(&alike).is_some_and(|other| other.call() == case.call()) {
+            cases.remove(&alike);
+        }
+        self.open.take(case.thing());
+    }
+
+    /// A call that was the same as this one and of which nobody knows whether it ran.
+    pub(crate) fn unknown_like(&self, case: &Case) -> Option<Rc<Case>> {
+        let wanted = alike(case)?;
+        let is_it = |other: &Rc<Case>| other.state() == CallState::Unknown && alike(other) == Some(wanted);
+        self.all().into_iter().rev().find(is_it)
     }
 
     /// The case is over; its key stays taken.

@@ -147,8 +147,15 @@ fn join(case: Rc<Case>, request: Request) {
             request.reply.done(answer);
         }
         CallState::Unknown => {
-            let message = "An identical call was sent and nobody knows whether it ran. It is not run again by itself; \
-                           a person has to settle it.";
+            if case.key().is_some() {
+                let message = "A call with this key was sent and nobody knows whether it ran. It is not run again; a \
+                               person has to settle it.";
+                return refuse(request, Code::OutcomeUnknown, message);
+            }
+            // As where nobody had to approve it: its client is told once (rules.md 22).
+            request.seat.core.gate.index.part(&case);
+            let message = "An identical call was sent and nobody knows whether it ran. It was not run again. Check \
+                           first; calling once more asks for it anew.";
             refuse(request, Code::OutcomeUnknown, message);
         }
         CallState::Settled | CallState::Freed => go_on(request),

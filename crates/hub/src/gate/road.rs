@@ -20,7 +20,7 @@ use store::CallRecord;
 /// Judges a call whose arguments fit its schema.
 pub(crate) fn permit(call: Pending, arguments: Bytes) {
     let core = &call.seat.core;
-    if let Some(refusal) = call.thing.tool().and_then(|tool| withheld(tool)) {
+    if let Some(refusal) = call.thing.tool().and_then(|tool| withheld(tool, &call.seat)) {
         return ask::refuse(call, refusal);
     }
     let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
@@ -73,10 +73,19 @@ pub(crate) fn request_again(core: &Core, row: &CallRecord, thing: &Thing) -> Req
     }
 }
 
-/// Why a tool may not be called before a person has looked at it.
-fn withheld(tool: &ToolEntry) -> Option<Refusal> {
+/// Why a tool may not be called before a person has looked at it. The person is told where to look.
+fn withheld(tool: &ToolEntry, seat: &SeatCore) -> Option<Refusal> {
     let (code, why) = tool.review().withheld()?;
-    Some(Refusal::new(code, format!("{why} Nothing was executed.")))
+    let mut message = format!("{why} Nothing was executed.");
+    if seat.identity.is_person() {
+        let server = tool.backend.key();
+        message.push_str(&format!(
+            " `callgate catalog diff --server {server}` shows it and how to approve it (`callgate catalog approve {} \
+             --hash …`).",
+            tool.read.exposed
+        ));
+    }
+    Some(Refusal::new(code, message))
 }
 
 /// What would be sent.

@@ -19,6 +19,10 @@ pub(crate) enum Still {
 }
 
 impl Still {
+    /// All that [`Still::why`] may say.
+    pub(crate) fn words() -> [&'static str; 3] {
+        [Still::Paused(0), Still::Distrust, Still::Question(Hash::from_bytes([0; 32]))].map(Still::why)
+    }
     /// What is so, as a sentence goes on.
     pub(crate) const fn why(self) -> &'static str {
         match self {

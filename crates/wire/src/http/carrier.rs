@@ -173,6 +173,11 @@ impl Reply {
         self.headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
     }
 
+    /// Whether nothing but the end of the connection tells where the body ends, so that one that was cut looks whole.
+    pub fn ends_with_its_connection(&self) -> bool {
+        self.announced().is_none() && !self.headers.contains_key(header::TRANSFER_ENCODING)
+    }
+
     /// The whole body, if it is at most `max` bytes long.
     pub async fn whole(&mut self, max: usize) -> Result<Bytes, Failure> {
         let too_long = |length: u64| {

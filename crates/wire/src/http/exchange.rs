@@ -8,7 +8,7 @@ use super::sse;
 use super::stream::{self, Reader};
 use super::trouble::{Failure, FailureKind, NEEDS_SIGN_IN, SHOWN, visible};
 use bytes::Bytes;
-use frame::{Frame, Kind, object, own_id};
+use frame::{FaultKind, Frame, Kind, object, own_id};
 use http::{Method, StatusCode};
 
 /// How much of an error's body is read to find a JSON-RPC error in it.
@@ -55,11 +55,20 @@ pub async fn exchange(core: &Core, job: &Job) -> Result<Option<Reader>, Failure>
         };
     }
     let body = reply.whole(core.limits.max_message).await?;
+    if reply.ends_with_its_connection() && is_half(&body) {
+        let text = "the connection ended in the middle of the answer";
+        return Err(Failure::new(FailureKind::Broken, text, true));
+    }
     if stream::deliver(core, body, Some(id))? {
         Ok(None)
     } else {
         bad("what the server sent is not the answer".to_owned())
     }
+}
+
+/// Whether this is no whole JSON text.
+fn is_half(body: &Bytes) -> bool {
+    Frame::parse(body.clone()).is_err_and(|fault| fault.kind == FaultKind::NotJson)
 }
 
 /// A status that is no success: a JSON-RPC error in the body is the answer, everything else a failure.
