@@ -23,6 +23,12 @@ impl Server {
         std::fs::write(self.home.path("definitions.new"), definitions.to_string()).unwrap();
         std::fs::rename(self.home.path("definitions.new"), self.home.path("definitions.json")).unwrap();
     }
+    fn change(&self, change: impl FnOnce(&mut Value)) {
+        let text = std::fs::read_to_string(self.home.path("callgate.jsonc")).unwrap();
+        let mut config: Value = serde_json::from_str(&text).unwrap();
+        change(&mut config);
+        self.home.configure(&config);
+    }
     fn restart(&self) {
         let (code, _, err) = self.home.run(&["server", "restart", "c"]);
         assert_eq!(code, 0, "{err}");
@@ -144,10 +150,7 @@ fn what_waited_only_for_a_pause_or_for_what_is_remembered_now_runs_when_its_clie
 fn a_stateful_server_that_was_started_anew_asks_again() {
     for stateful in [false, true] {
         let server = Server::new(&tools("Orders."), &hold("auto", 0));
-        let mut config: Value =
-            serde_json::from_str(&std::fs::read_to_string(server.home.path("callgate.jsonc")).unwrap()).unwrap();
-        config["mcpServers"]["c"]["stateful"] = json!(stateful);
-        server.home.configure(&config);
+        server.change(|config| config["mcpServers"]["c"]["stateful"] = json!(stateful));
         let _hub = server.home.serve();
         let mut client = server.host();
         let expect = if stateful { "pending" } else { "ran" };
@@ -250,6 +253,60 @@ fn arguments_can_be_edited_when_nobody_waits_any_more() {
     assert_eq!(outcome(&ran), "ran");
     let line = std::fs::read_to_string(server.home.path("lines")).unwrap();
     assert!(line.contains('2'), "{line}");
+}
+
+#[test]
+fn edited_arguments_are_judged_at_once_and_their_key_stays() {
+    let mut policy = hold("ask", 0);
+    policy["rules"] =
+        json!([{ "name": "few", "tools": [ORDER], "when": "args.n > 10", "then": "deny", "reason": "too many" }]);
+    let mut tool = order("Orders.");
+    tool["inputSchema"]["properties"]["idempotency_key"] = json!({ "type": "string" });
+    let server = Server::new(&json!({ "tools": [tool] }), &policy);
+    let _hub = server.home.serve();
+    let mut client = server.host();
+    let asked = json!({ "n": 1, "idempotency_key": "k" });
+    assert_eq!(outcome(&client.call(ORDER, asked.clone())), "pending");
+    let card = server.waiting();
+    let check = |arguments: Value, expect: (i32, &str)| {
+        let (code, out, err) = server.home.run(&["approval", "approve", id(&card), "--args", &arguments.to_string()]);
+        assert!(code == expect.0 && (out.clone() + &err).contains(expect.1), "{arguments}: {code} {out}{err}");
+    };
+    check(json!({ "n": 11, "idempotency_key": "k" }), (4, "a rule denies it: too many"));
+    check(json!({ "n": 2, "idempotency_key": "other" }), (1, "can't be edited"));
+    check(json!({ "n": 2 }), (1, "can't be edited"));
+    assert_eq!(server.waiting()["id"], card["id"], "it goes on waiting");
+    check(json!({ "n": 2, "idempotency_key": "k" }), (0, "Approved"));
+    assert_eq!((outcome(&client.call(ORDER, asked)), server.runs()), ("ran", 1));
+}
+
+#[test]
+fn what_a_person_types_tells_no_secret_to_the_client_or_the_log() {
+    const SECRET: &str = "s3cr3t-value-123";
+    let mut tool = order("Orders.");
+    tool["inputSchema"]["properties"]["to"] = json!({ "type": "string" });
+    let server = Server::new(&json!({ "tools": [tool] }), &hold("ask", 0));
+    server.change(|config| config["mcpServers"]["c"]["env"] = json!({ "TOKEN": SECRET }));
+    let _hub = server.home.serve();
+    let mut client = server.host();
+    assert_eq!(outcome(&client.call(ORDER, json!({ "n": 1 }))), "pending");
+    let edited = json!({ "to": SECRET }).to_string();
+    server.home.json(&["approval", "approve", id(&server.waiting()), "--args", &edited]);
+    let ran = client.call(ORDER, json!({ "n": 1 }));
+    assert!(text(&ran).contains("removed") && !ran.to_string().contains(SECRET), "{ran}");
+    let line = std::fs::read_to_string(server.home.path("lines")).unwrap();
+    assert!(line.contains(SECRET), "its server gets what was typed: {line}");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "n": 2 }))), "pending");
+    let reason = format!("never send {SECRET}");
+    server.home.json(&["approval", "deny", id(&server.waiting()), "--reason", &reason]);
+    let denied = client.call(ORDER, json!({ "n": 2 }));
+    assert!(denied.to_string().contains("never send") && !denied.to_string().contains(SECRET), "{denied}");
+    let (_, log, _) = server.home.run(&["audit", "export"]);
+    assert!(log.contains("never send") && !log.contains(SECRET), "{log}");
+    for file in ["callgate.db", "callgate.db-wal"] {
+        let bytes = std::fs::read(server.home.path(file)).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&bytes).contains(SECRET), "{file}");
+    }
 }
 
 #[test]

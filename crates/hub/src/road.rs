@@ -12,7 +12,7 @@ use crate::gate::glance;
 use crate::gate::lost::{End, Lost};
 use crate::gate::receipt::{self, Asked};
 use crate::gate::result::{Inspected, Look};
-use crate::gate::{interim, settle, unanswered};
+use crate::gate::{interim, owed, settle, unanswered};
 use crate::lanes::Entered;
 use crate::murmur::Murmur;
 use crate::record::{self, Record};
@@ -274,7 +274,7 @@ impl Run {
                         // The waiter would only come back here.
                         drop(call.cancel(why));
                         if let Some(lost) = self.lost.borrow_mut().take() {
-                            lost.ended(End::Unknown);
+                            owed::ended(&self.core, &lost, End::Unknown);
                         }
                     }
                 }
@@ -319,7 +319,7 @@ impl Run {
     fn listen_on(&self) {
         let (Some((tool, asked)), Some(seat)) = (self.must_arrive(), self.seat.upgrade()) else { return };
         let Some(which) = receipt::which(&seat, tool, self.record.borrow().number(), &asked) else { return };
-        *self.lost.borrow_mut() = Some(self.core.gate.lost.put(which, End::Open));
+        *self.lost.borrow_mut() = Some(owed::put(&self.core, which, None));
     }
 
     /// A call of a tool that may change something and whose bytes have left.
@@ -368,11 +368,12 @@ impl Run {
     fn finish(self: &Rc<Self>, end: Result<Answer, Failure>) {
         if self.phase.replace(Phase::Over) == Phase::Over {
             if let Some(lost) = self.lost.borrow_mut().take() {
-                lost.ended(match end {
+                let end = match end {
                     Err(failure) if !failure.was_sent() => End::NotSent,
                     Ok(answer) if interim::of(&answer).is_some() => End::NotSent,
                     end => End::of(end.ok()),
-                });
+                };
+                owed::ended(&self.core, &lost, end);
             }
             return;
         }

@@ -11,7 +11,9 @@ use std::sync::{Arc, OnceLock};
 /// File inside the run folder.
 pub(crate) const FLIGHT_FILE: &str = "flight";
 const RECORD: usize = 16;
-const MAGIC: [u8; 8] = *b"CGFLIGHT";
+const MAGIC: [u8; 8] = *b"CGFLIGH2";
+/// Of builds whose file only grew.
+const OLD_MAGIC: [u8; 8] = *b"CGFLIGHT";
 const WORDS: usize = 1024;
 const IN_FLIGHT: u8 = 1;
 /// Bytes of the file: its head and all slots. A shorter one has lost marks.
@@ -123,13 +125,13 @@ impl Marks {
             return Ok(None);
         }
         let content = std::fs::read(&path).map_err(StoreFault::file(&path, "reading"))?;
-        Ok(content.split_at_checked(RECORD).filter(|(head, _)| head[..8] == MAGIC && content.len() >= SIZE).map(
-            |(head, records)| {
-                let mut id = [0; 8];
-                id.copy_from_slice(&head[8..]);
-                Marks { id, records: records.to_vec() }
-            },
-        ))
+        let is_whole = |head: &[u8]| head[..8] == OLD_MAGIC || head[..8] == MAGIC && content.len() >= SIZE;
+        let parts = content.split_at_checked(RECORD).filter(|(head, _)| is_whole(head));
+        Ok(parts.map(|(head, records)| {
+            let mut id = [0; 8];
+            id.copy_from_slice(&head[8..]);
+            Marks { id, records: records.to_vec() }
+        }))
     }
 
     fn holds(&self, call: CallNumber, boot: BootId) -> bool {

@@ -10,10 +10,12 @@ use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal as Refused};
 use crate::person::{Decided, Decision, Outcome as Verdict, Said};
 use crate::thing::Thing;
+use crate::who::Who;
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use contract::{Arguments, Effort, Hash, Unfit};
-use policy::{CallState, Event, Grant, Judgement, Scope};
+use frame::object;
+use policy::{CallState, Event, Grant, Judgement, Scope, Then};
 use std::rc::Rc;
 use store::{CallNumber, CallRecord, Kind, Outcome};
 
@@ -236,15 +238,41 @@ async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, H
         }
         Err(_) => return Err(Refused::new("internal", "the arguments could not be checked")),
     };
+    if key_of(tool, case.row().arguments.as_ref()) != key_of(tool, Some(&fitting)) {
+        let named = &tool.backend.rules().idempotency_argument;
+        let message = format!("`{named}` is the key under which its client knows the call: it can't be edited");
+        return Err(Refused::new("invalid_arguments", message));
+    }
+    if let Some(thing) = &thing {
+        let who = Who::of_id(&case.row().client);
+        let judgement = core.gate.judge(who.known_name(), thing, &fitting);
+        if judgement.then() == Then::Deny {
+            let why = judgement.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let message = format!("not approved: with these arguments a rule denies it{why}");
+            return Err(Refused::new("denied", message).then(format!("callgate approval show {}", case.id())));
+        }
+    }
     let digest = thing.as_ref().and_then(|thing| thing.digest(Some(&fitting), &core.ledger));
     digest
         .map(|digest| (fitting, digest))
         .ok_or_else(|| Refused::new("invalid_arguments", "the arguments cannot be read"))
 }
 
+/// The idempotency key among these arguments, as it stands there; null is none.
+fn key_of(tool: &ToolEntry, arguments: Option<&Bytes>) -> Option<Bytes> {
+    let named = &tool.backend.rules().idempotency_argument;
+    let key = arguments.filter(|_| tool.read.tool.takes(named)).and_then(|arguments| object::get(arguments, named));
+    key.filter(|key| &key[..] != b"null")
+}
+
 async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str) -> Result<(), Refused> {
+    // It goes to the client and into the log: no secret that any server was given goes along.
+    let reason = core
+        .backends()
+        .iter()
+        .fold(reason.unwrap_or_default(), |reason, backend| backend.rules().cleaner.redact(&reason).into_owned());
     moves::make(core, case, Move { event: Event::Deny, by, grant: None }, |row| {
-        row.reason = reason.unwrap_or_default();
+        row.reason = reason;
         row.arguments = None;
         row.edited = None;
     })

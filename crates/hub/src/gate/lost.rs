@@ -1,5 +1,5 @@
 //! Results that their host never received (rules.md 22): the identical call gets them instead of running again; once,
-//! for a while, in the same session, and only while that session saw no later write of the same server. Kept in memory.
+//! for a while, in the same session, and only while that session saw no later write of the same server. What outlives the hub is written by `owed`.
 
 use super::index;
 use super::tally::Tally;
@@ -22,6 +22,9 @@ pub(crate) struct Lost {
     pub call: CallNumber,
     /// Who asked, for which tool of which server by its name in the aggregate: see [`index::thing_of`].
     pub tool: Hash,
+    pub client: Rc<str>,
+    /// The tool's name in the aggregate.
+    pub name: Rc<str>,
     pub server: Rc<str>,
     pub session: Rc<str>,
     pub asked: Hash,
@@ -40,6 +43,8 @@ pub(crate) enum End {
     Open,
     /// The server answered.
     Answered(Answer),
+    /// The server answered an earlier hub; the store has the answer.
+    Stored,
     /// Nobody will ever know, or the answer is too large to be kept.
     Unknown,
     /// Nobody will ever know, because no answer came; its client was told so.
@@ -101,6 +106,8 @@ impl LostResults {
         self.enter(Lost {
             call: which.call,
             tool,
+            client: which.client,
+            name: which.tool,
             server: which.server,
             session: which.session,
             asked: which.asked,
@@ -114,6 +121,8 @@ impl LostResults {
     /// The reply that was to make up for it was lost as well.
     pub(crate) fn put_back(&self, lost: &Lost, answer: Answer) {
         self.enter(Lost {
+            client: Rc::clone(&lost.client),
+            name: Rc::clone(&lost.name),
             server: Rc::clone(&lost.server),
             session: Rc::clone(&lost.session),
             since: Instant::now(),
@@ -146,13 +155,12 @@ impl LostResults {
         self.drop_where(|other| std::ptr::eq(other, lost));
     }
     /// This session has received another write result of that server: what it repeats from now on it means. Gives those
-    /// that nobody answered and nobody will be told of now.
-    pub(crate) fn seen(&self, session: &str, server: &str) -> Vec<CallNumber> {
+    /// that nobody will be told of now.
+    pub(crate) fn seen(&self, session: &str, server: &str) -> Vec<Rc<Lost>> {
         if self.all.borrow().is_empty() {
             return Vec::new();
         }
-        let gone = self.drop_where(|other| *other.session == *session && *other.server == *server);
-        gone.iter().filter(|lost| matches!(lost.state(), End::Unanswered)).map(|lost| lost.call).collect()
+        self.drop_where(|other| *other.session == *session && *other.server == *server)
     }
     /// Whether any of this tool's results was lost.
     pub(crate) fn has_any(&self, client: &str, server: &str, tool: &str) -> bool {

@@ -12,6 +12,7 @@ pub(crate) mod kept;
 pub(crate) mod lost;
 pub(crate) mod meet;
 pub(crate) mod moves;
+pub(crate) mod owed;
 pub(crate) mod pages;
 pub mod pins;
 pub(crate) mod receipt;

@@ -2,8 +2,8 @@
 //! not (rules.md 22). Answers to reads carry none.
 
 use super::case::Case;
-use super::lost::{End, Lost, Which};
-use super::{now_ms, unanswered};
+use super::lost::{Lost, Which};
+use super::{now_ms, owed};
 use crate::agent::SeatCore;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -84,14 +84,12 @@ pub(crate) fn of(
         match fate {
             Fate::Left => {
                 seat.arrivals.left(server, number);
-                for call in lost.seen(&seat.identity.session, server) {
-                    unanswered::told(&seat.core, call);
-                }
+                owed::over(&seat.core, &lost.seen(&seat.identity.session, server));
             }
             Fate::Lost if seat.arrivals.is_past(server, number) => {}
             Fate::Lost => {
                 if let Some(which) = which(&seat, &tool, call, &asked) {
-                    lost.put(which, End::of(Some(answer)));
+                    owed::put(&seat.core, which, Some(answer));
                 }
             }
         }
@@ -101,10 +99,10 @@ pub(crate) fn of(
 /// A mark for the answer by which a lost one is made up for. It is no news of its server: what else was lost stays.
 pub(crate) fn again(core: &Rc<Core>, lost: Rc<Lost>, answer: Answer) -> Receipt {
     let core = Rc::clone(core);
-    Receipt::new(move |fate| {
-        if fate == Fate::Lost {
-            core.gate.lost.put_back(&lost, answer);
-        }
+    Receipt::new(move |fate| match fate {
+        Fate::Left => owed::over(&core, &[lost]),
+        // The store has it still.
+        Fate::Lost => core.gate.lost.put_back(&lost, answer),
     })
 }
 
@@ -122,5 +120,5 @@ pub(crate) fn nobody(core: &Core, case: &Case, tool: &ToolEntry, answer: &Answer
         ended_ms: now_ms(),
         life: tool.backend.rules().replay_lost,
     };
-    core.gate.lost.put(which, End::of(Some(answer.clone())));
+    owed::put(core, which, Some(answer.clone()));
 }

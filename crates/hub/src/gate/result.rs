@@ -112,7 +112,9 @@ impl Look {
             return Some(Inspected::Refused(Refusal::new(Code::InvalidResult, message).with_details(broken)));
         }
         let changes = cleaned.changes;
-        let edited = self.edited.as_ref().map(|text| String::from_utf8_lossy(text));
+        // What a person typed may hold what its client must not read (T40).
+        let edited = self.edited.as_ref().map(|text| self.cleaner.mask(text));
+        let edited = edited.as_ref().map(|text| String::from_utf8_lossy(text));
         let mut told = Vec::new();
         told.extend(edited.as_deref().map(Told::Edited));
         told.extend((!changes.is_none()).then_some(Told::Changed(&changes)));

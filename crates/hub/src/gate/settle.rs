@@ -6,7 +6,7 @@ use super::index::SettledKey;
 use super::lost::End;
 use super::meet::{self, Request};
 use super::moves::{self, Move};
-use super::{interim, now_ms, receipt, unanswered};
+use super::{interim, now_ms, owed, receipt};
 use crate::core::Core;
 use crate::operate::Refusal as Refused;
 use crate::record;
@@ -229,7 +229,7 @@ pub(crate) fn beside(answer: Answer, told: &[Told<'_>]) -> Answer {
 }
 
 /// An answer as it is stored: its form in one byte, then its text.
-fn packed(answer: &Answer) -> Bytes {
+pub(crate) fn packed(answer: &Answer) -> Bytes {
     let (form, text) = match answer {
         Answer::Result { era: Era::Legacy, body } => (b'L', body.join()),
         Answer::Result { era: Era::Modern, body } => (b'M', body.join()),
@@ -276,9 +276,10 @@ pub(crate) fn recall(request: Request, asked: Hash) {
         core.gate.lost.forget(&lost);
         let answer = match end {
             End::Answered(answer) => Some(answer),
+            End::Stored => core.ledger.result(lost.call).await.and_then(|stored| unpacked(&stored)),
             End::NotSent => return meet::go_on(request),
             End::Unanswered => {
-                unanswered::told(&core, lost.call);
+                owed::over(&core, &[lost]);
                 let message = "An identical call was sent before and no answer came, so that nobody knows whether it \
                                ran. It was not run again. Check first; calling once more runs it again.";
                 return meet::refuse(request, Code::OutcomeUnknown, message);
@@ -292,6 +293,7 @@ pub(crate) fn recall(request: Request, asked: Hash) {
             let told = beside(answer.clone(), &[Told::Lost(&at)]);
             return request.reply.deliver(told, receipt::again(&core, lost, answer));
         }
+        owed::over(&core, &[lost]);
         let message = "An identical call was sent before and its client stopped waiting for it; whether it ran is not \
                        known. It was not run again. Check first; calling once more runs it again.";
         meet::refuse(request, Code::OutcomeUnknown, message);
