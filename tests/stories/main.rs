@@ -43,6 +43,8 @@ mod legs;
 mod lend;
 #[cfg(unix)]
 mod listening;
+#[cfg(unix)]
+mod long;
 #[cfg(target_os = "linux")]
 mod lost;
 #[cfg(unix)]

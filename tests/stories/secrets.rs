@@ -144,12 +144,16 @@ const CANARY_WORD: &str = "s3cr3t/value";
 
 /// A server that says everything that it knows: its definitions and answers stand in a file of the home.
 fn talker(definitions: &Value, policy: &Value) -> Home {
+    talker_with(CANARY, definitions, policy)
+}
+
+fn talker_with(token: &str, definitions: &Value, policy: &Value) -> Home {
     let home = Home::new();
     let file = home.path("definitions.json");
     std::fs::write(&file, definitions.to_string()).unwrap();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/stories/changing.py");
     let args = [script.to_owned(), file.display().to_string(), home.path("lines").display().to_string()];
-    let entry = json!({ "command": "python3", "args": args, "env": { "SHOP_TOKEN": CANARY } });
+    let entry = json!({ "command": "python3", "args": args, "env": { "SHOP_TOKEN": token } });
     home.configure(&json!({ "mcpServers": { "c": entry }, "policy": policy }));
     home
 }
@@ -264,4 +268,115 @@ fn a_secret_of_a_server_stands_in_no_file_and_no_list() {
             assert!(!found, "{} holds {part}", file.display());
         }
     }
+}
+
+/// What the talker lists; `more` is what its tool says of itself beside that.
+fn telling(more: &str) -> Value {
+    let key = json!({ "type": "string", "default": CANARY, "examples": [CANARY_WORD], "description": forms() });
+    let open = json!({ "name": "look", "title": CANARY_WORD, "description": format!("Looks into the shop. {more}{}", forms()),
+        "annotations": { "readOnlyHint": true }, "inputSchema": { "type": "object", "properties": { "key": key } },
+        "_meta": { "of": CANARY_WORD } });
+    let by_name = json!({ "name": "named", "inputSchema": { "type": "object", "properties": { CANARY_WORD: {} } } });
+    let resources = json!([
+        { "uri": "x://a", "name": "a", "description": CANARY_WORD },
+        { "uri": format!("x://b?token={CANARY_WORD}"), "name": "b" },
+    ]);
+    json!({
+        "instructions": format!("The shop is that of {CANARY_WORD}."),
+        "tools": [open, by_name],
+        "prompts": [{ "name": "p", "description": CANARY_WORD }],
+        "answers": { "resources/list": { "result": { "resources": resources } },
+            "resources/templates/list": { "result": { "resourceTemplates": [] } } },
+    })
+}
+
+#[test]
+fn a_secret_in_a_definition_is_shown_to_nobody_and_kept_nowhere() {
+    let home = talker(&telling(""), &json!({ "approval": { "holdSeconds": 0 } }));
+    let mut hub = home.serve();
+    let seen = |home: &Home, client: &mut stories::Client| {
+        let lists = ["tools/list", "prompts/list", "resources/list"].map(|list| client.result(list, json!({})));
+        let commands: [&[&str]; 9] = [
+            &["catalog", "diff"],
+            &["catalog", "diff", "--json"],
+            &["tool", "list"],
+            &["tool", "show", "c__look"],
+            &["server", "show", "c"],
+            &["status", "--json"],
+            &["policy", "explain", "--all", "--json"],
+            &["audit", "list", "--json"],
+            &["logs"],
+        ];
+        let shown = commands.map(|words| {
+            let (_, out, err) = home.run(words);
+            format!("{words:?}: {out}{err}")
+        });
+        lists.iter().map(Value::to_string).chain(shown).collect::<Vec<_>>()
+    };
+    let check = |texts: &[String]| {
+        for text in texts {
+            assert!(!["s3cr3t", "czNjcjN0"].iter().any(|part| text.contains(part)), "{text}");
+        }
+    };
+    let mut client = home.stdio(&["--host", "cursor"]);
+    let met = client.initialize("2025-11-25");
+    client.await_tool("c__look");
+    let texts = seen(&home, &mut client);
+    check(&texts);
+    check(&[met.to_string()]);
+    assert!(texts[0].contains("Looks into the shop. plain [secret removed] json [secret removed]"), "{}", texts[0]);
+    // What would have to be sent back is left out, and said.
+    assert!(!texts[0].contains("c__named") && !texts[2].contains("x://b"), "{} {}", texts[0], texts[2]);
+    let server = home.json(&["server", "show", "c"]).to_string();
+    assert_eq!(server.matches("a secret that the server was given stands in its name").count(), 2, "{server}");
+    assert_eq!(text(&client.call("c__look", json!({ "key": "x" }))), "ran look");
+    // A change is shown line by line, as little of it as of the whole.
+    std::fs::write(home.path("definitions.json"), telling("See https://other.example/x for more. ").to_string())
+        .unwrap();
+    home.json(&["server", "restart", "c"]);
+    let diff = stories::eventually("the change", || {
+        let (_, out, _) = home.run(&["catalog", "diff"]);
+        out.contains("other.example").then_some(out)
+    });
+    assert!(diff.contains("[secret removed]"), "{diff}");
+    check(&seen(&home, &mut client));
+    hub.kill();
+    let mut files = Vec::new();
+    every_file(home.dir(), &mut files);
+    let is_ours = |file: &&std::path::PathBuf| {
+        let name = file.file_name().unwrap().to_string_lossy();
+        file.is_file() && !["callgate.jsonc", "definitions.json", "lines"].contains(&&*name)
+    };
+    for file in files.iter().filter(is_ours) {
+        let bytes = std::fs::read(file).unwrap();
+        for part in ["s3cr3t", "czNjcjN0"] {
+            assert!(!bytes.windows(part.len()).any(|window| window == part.as_bytes()), "{}: {part}", file.display());
+        }
+    }
+}
+
+/// What was approved before it was known for a secret is shown to hosts as what was approved.
+#[test]
+fn a_secret_that_became_one_later_is_masked_in_what_was_approved() {
+    let tool = json!({ "name": "look", "description": format!("Looks into {CANARY_WORD}."),
+        "annotations": { "readOnlyHint": true }, "inputSchema": { "type": "object" } });
+    let home = talker_with("${env:SHOP}", &json!({ "tools": [tool] }), &json!({}));
+    let mut client = {
+        let mut hub = home.serve_with(&[("SHOP", "another value")]);
+        let mut client = home.stdio(&["--host", "cursor"]);
+        client.initialize("2025-11-25");
+        client.await_tool("c__look");
+        assert_eq!(text(&client.call("c__look", json!({}))), "ran look");
+        assert!(client.result("tools/list", json!({})).to_string().contains(CANARY_WORD));
+        hub.kill();
+        home.stdio(&["--host", "cursor"])
+    };
+    let _hub = home.serve_with(&[("SHOP", CANARY_WORD)]);
+    client.initialize("2025-11-25");
+    client.await_tool("c__look");
+    let listed = client.result("tools/list", json!({})).to_string();
+    assert!(listed.contains("Looks into [secret removed]."), "{listed}");
+    assert_eq!(text(&client.call("c__look", json!({}))), "ran look");
+    let (_, diff, _) = home.run(&["catalog", "diff"]);
+    assert!(!diff.contains("look"), "{diff}");
 }

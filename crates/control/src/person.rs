@@ -134,7 +134,7 @@ async fn on_pool<T: Send + 'static>(
             PinError::Wrong { .. } => code::PIN_WRONG,
             PinError::Locked { .. } => code::PIN_LOCKED,
             PinError::Length => "bad_input",
-            PinError::Hash(_) | PinError::Garbled { .. } | PinError::Io { .. } => "io",
+            PinError::Hash(_) | PinError::File(_) => "io",
         };
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         Failure::new(code, format!("{error}{cause}"))

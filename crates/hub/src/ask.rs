@@ -6,6 +6,7 @@ mod others;
 use crate::agent::{SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::ListKind;
+use crate::gate::apart::LONG;
 use crate::gate::case::Case;
 use crate::gate::{self, meet::Request};
 use crate::thing::Thing;
@@ -28,9 +29,6 @@ use upstream::task;
 const FIRST_LIST: Duration = Duration::from_millis(750);
 /// How long a call waits for lists that its server has said to be others.
 const CHANGE: Duration = Duration::from_secs(10);
-/// Arguments from this size on are checked on the blocking pool, in bytes.
-const LARGE: usize = 64 * 1024;
-
 /// What whoever names a tool that is in no list is told, and whoever names one that the rules hide.
 const NO_TOOL: &str = "There is no such tool. Nothing was executed.";
 
@@ -192,7 +190,7 @@ pub(crate) fn check(call: Pending) {
         Err(fault) => return checked(call, Judged::NoSchema(fault)),
     };
     let schemas = (compiled, approved);
-    if call.arguments.as_ref().is_none_or(|text| text.len() < LARGE) {
+    if call.arguments.as_ref().is_none_or(|text| text.len() < LONG) {
         match judge(call.arguments.as_ref(), &schemas, Effort::QUICK) {
             Judged::Costly => {}
             judged => return checked(call, judged),
@@ -202,8 +200,19 @@ pub(crate) fn check(call: Pending) {
         let arguments = call.arguments.clone();
         let judging = tokio::task::spawn_blocking(move || judge(arguments.as_ref(), &schemas, Effort::LONG));
         let judged = judging.await.unwrap_or(Judged::Costly);
-        checked(call, judged);
+        match changed(&call) {
+            Some(changed) => check(Pending { thing: changed, ..call }),
+            None => checked(call, judged),
+        }
     });
+}
+
+/// The tool of a call that was looked at apart from the relay, where it is another one by now: what was found out is
+/// not of that.
+pub(crate) fn changed(call: &Pending) -> Option<Thing> {
+    let Thing::Tool(tool) = &call.thing else { return None };
+    let now = call.thing.as_of_now(&call.seat, &call.ask.params);
+    now.tool().is_some_and(|now| !Rc::ptr_eq(now, tool)).then_some(now)
 }
 
 /// What the check of arguments came to.

@@ -1,6 +1,7 @@
 //! One server as the hub sees it: its supervisor, what the config says of it, its shelf in the catalog, its lanes.
 
 use crate::catalog::facts::Known;
+use crate::catalog::masked;
 use crate::catalog::read::{self, Effects, Read, ReadText};
 use crate::catalog::{Entry, Shelf, ToolEntry};
 use crate::config::Results;
@@ -51,7 +52,7 @@ pub struct Rules {
     pub idempotency_argument: String,
     /// Treatment of its results.
     pub results: Results,
-    /// What is taken out of its results.
+    /// What is taken out of its results and of what it lists.
     pub cleaner: Arc<Cleaner>,
     /// How long a result whose reply was lost answers the identical call.
     pub replay_lost: Duration,
@@ -213,17 +214,23 @@ impl Backend {
         self.shelve(Rc::clone(listing));
     }
 
-    /// Takes over lists; those with much that is not known yet, and those that have to be compared with approved texts,
-    /// are read on the blocking pool first.
-    pub fn shelve(self: &Rc<Self>, listing: Rc<Listing>) {
+    /// Takes over lists, without the secrets that the server was given; those with much that is not known yet, and those
+    /// that have to be compared with approved texts, are read on the blocking pool first.
+    pub fn shelve(self: &Rc<Self>, mut listing: Rc<Listing>) {
+        let cleaner = Arc::clone(&self.rules.cleaner);
+        let is_masked = masked::to_read(&listing, &cleaner) <= SHORT;
+        if is_masked && let Some(masked) = masked::without_secrets(&listing, &cleaner) {
+            listing = Rc::new(masked);
+        }
         *self.latest.borrow_mut() = Some(Rc::clone(&listing));
         let core = self.core.upgrade();
         let pins = core.as_ref().map(|core| core.gate.pins.of(&self.key, &self.rules.launch_hash)).unwrap_or_default();
+        let pins = pins.masked_by(&cleaner);
         let known = Arc::clone(&self.known.borrow());
         let unread = |(place, text)| if known.of(place, text).is_some() { KNOWN } else { text.len() };
         let tools: usize = listing.tools.iter().enumerate().map(unread).sum();
         let bytes = tools + listing.prompts.iter().map(Bytes::len).sum::<usize>();
-        if bytes <= SHORT {
+        if is_masked && bytes <= SHORT {
             let read = read::read(&self.slug, &listing, &self.rules.effects, &pins.without_texts(), &known);
             if !read.needs_texts {
                 return self.put_up(&listing, read);
@@ -234,11 +241,17 @@ impl Backend {
         let me = Rc::downgrade(self);
         self.shelving.set(self.shelving.get() + 1);
         task::spawn("shelve a listing", async move {
-            let reading = tokio::task::spawn_blocking(move || read::read(&slug, &copy, &effects, &pins, &known));
-            let (Ok(read), Some(me)) = (reading.await, me.upgrade()) else { return };
+            let reading = tokio::task::spawn_blocking(move || {
+                let masked = masked::without_secrets(&copy, &cleaner);
+                let read = read::read(&slug, masked.as_ref().unwrap_or(&copy), &effects, &pins, &known);
+                (masked, read)
+            });
+            let (Ok((masked, read)), Some(me)) = (reading.await, me.upgrade()) else { return };
             me.shelving.set(me.shelving.get() - 1);
             // A later listing may have come meanwhile.
             if me.latest.borrow().as_ref().is_some_and(|latest| Rc::ptr_eq(latest, &listing)) {
+                let listing = masked.map_or(listing, Rc::new);
+                *me.latest.borrow_mut() = Some(Rc::clone(&listing));
                 me.put_up(&listing, read);
             }
         });

@@ -2,6 +2,7 @@
 //! a new one. `tools/list` never asks a server.
 
 pub mod facts;
+pub(crate) mod masked;
 mod pages;
 pub mod read;
 pub(crate) mod remembered;
@@ -51,7 +52,7 @@ pub struct ToolEntry {
     /// The input schema that was approved, where the present one is another.
     approved: OnceCell<Option<Result<Arc<Compiled>, String>>>,
     /// How the rules see it, with their age and with what was known of its schema.
-    standing: RefCell<Option<(u64, bool, Rc<Standing>)>>,
+    standing: RefCell<Option<(u64, bool, Arc<Standing>)>>,
     /// What was said of its last call, as rows of the audit say it.
     verdict: RefCell<Option<(Judgement, Subject)>>,
 }
@@ -126,15 +127,15 @@ impl ToolEntry {
         &self.names[1]
     }
     /// How these rules see it; `age` tells them from earlier ones.
-    pub(crate) fn standing(&self, rules: &Rulebook, age: u64) -> Rc<Standing> {
+    pub(crate) fn standing(&self, rules: &Rulebook, age: u64) -> Arc<Standing> {
         let is_partly = self.is_partly_checked();
         let known = self.standing.borrow();
         if let Some((.., standing)) = known.as_ref().filter(|(of, partly, _)| *of == age && *partly == is_partly) {
-            return Rc::clone(standing);
+            return Arc::clone(standing);
         }
         drop(known);
-        let standing = Rc::new(rules.standing(&self.profile()));
-        *self.standing.borrow_mut() = Some((age, is_partly, Rc::clone(&standing)));
+        let standing = Arc::new(rules.standing(&self.profile()));
+        *self.standing.borrow_mut() = Some((age, is_partly, Arc::clone(&standing)));
         standing
     }
     /// Whether part of its schema cannot be checked, as far as is known: nothing is compiled only to be listed. Every

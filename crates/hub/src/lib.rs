@@ -15,7 +15,7 @@ pub mod operate;
 pub mod person;
 pub mod pin;
 pub mod prepared;
-mod private_file;
+pub mod private_file;
 pub mod record;
 pub mod relay;
 mod road;

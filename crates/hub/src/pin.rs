@@ -1,13 +1,12 @@
 //! The person's PIN: an argon2id hash and the count of wrong tries, in one small private file; the PIN itself is kept
 //! nowhere. A file that cannot be read is an error and never means that there is no PIN.
 
-use crate::private_file;
+use crate::private_file::{FileFault, PrivateFile};
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use serde::{Deserialize, Serialize};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -49,22 +48,9 @@ pub enum PinError {
     /// The hash could not be made or compared.
     #[error("the PIN cannot be hashed")]
     Hash(#[source] argon2::password_hash::Error),
-    /// The file is there, and not as we wrote it.
-    #[error("{} is not the file of a PIN", .file.display())]
-    Garbled {
-        /// Which file.
-        file: PathBuf,
-        /// Where.
-        source: serde_json::Error,
-    },
-    /// The file cannot be read or written.
-    #[error("cannot read or write {}", .file.display())]
-    Io {
-        /// Which file.
-        file: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    /// Its file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileFault),
 }
 
 fn tries(left: u32) -> &'static str {
@@ -83,7 +69,7 @@ pub enum Shown {
 /// The PIN. Its calls hash on purpose for long and sync a file: never on a thread that others wait for, but for
 /// [`Pin::is_set`].
 pub struct Pin {
-    file: PathBuf,
+    file: PrivateFile,
     kept: Mutex<Option<Kept>>,
     is_set: AtomicBool,
 }
@@ -108,13 +94,10 @@ struct Kept {
 impl Pin {
     /// Reads what is kept.
     pub fn open(file: &Path) -> Result<Pin, PinError> {
-        let read = private_file::read(file, LARGEST).map_err(|source| PinError::Io { file: file.into(), source })?;
-        let garbled = |source| PinError::Garbled { file: file.into(), source };
-        let kept = read.map(|bytes| serde_json::from_slice::<Kept>(&bytes)).transpose().map_err(garbled)?;
-        if kept.as_ref().is_some_and(|kept| PasswordHash::new(&kept.hash).is_err()) {
-            return Err(garbled(serde::de::Error::custom("`hash` is no hash of a PIN")));
-        }
-        Ok(Pin { file: file.into(), is_set: AtomicBool::new(kept.is_some()), kept: Mutex::new(kept) })
+        let file = PrivateFile::new(file, "the file of a PIN", LARGEST);
+        let kept =
+            file.read(|kept: &Kept| PasswordHash::new(&kept.hash).map(drop).map_err(|_| "`hash` is no hash of a PIN"))?;
+        Ok(Pin { file, is_set: AtomicBool::new(kept.is_some()), kept: Mutex::new(kept) })
     }
 
     /// Whether one is set. Never waits.
@@ -182,13 +165,10 @@ impl Pin {
 
     /// The file first: what could not be written is not believed.
     fn put(&self, kept: &mut Option<Kept>, next: Option<Kept>) -> Result<(), PinError> {
-        let written = match &next {
-            Some(next) => serde_json::to_vec(next)
-                .map_err(io::Error::from)
-                .and_then(|bytes| private_file::write(&self.file, &bytes)),
-            None => private_file::remove(&self.file),
-        };
-        written.map_err(|source| PinError::Io { file: self.file.clone(), source })?;
+        match &next {
+            Some(next) => self.file.write(next)?,
+            None => self.file.remove()?,
+        }
         self.is_set.store(next.is_some(), Ordering::Release);
         *kept = next;
         Ok(())
@@ -212,6 +192,7 @@ fn now_ms() -> u64 {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use std::path::PathBuf;
 
     fn home() -> (tempfile::TempDir, PathBuf) {
         let home = tempfile::tempdir().unwrap();
@@ -292,15 +273,15 @@ mod tests {
         let (home, file) = home();
         for text in ["", "{}", "{\"hash\":\"x\",\"wrong\":0,\"locked_until_ms\":null}"] {
             std::fs::write(&file, text).unwrap();
-            assert!(matches!(Pin::open(&file), Err(PinError::Garbled { .. })), "{text}");
+            assert!(matches!(Pin::open(&file), Err(PinError::File(FileFault::Garbled { .. }))), "{text}");
         }
-        assert!(matches!(Pin::open(home.path()), Err(PinError::Io { .. })));
+        assert!(matches!(Pin::open(home.path()), Err(PinError::File(FileFault::Io { .. }))));
         let folder = home.path().join("state");
         std::fs::create_dir(&folder).unwrap();
         let pin = Pin::open(&folder.join("pin.json")).unwrap();
         pin.change(None, Some("4711")).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(matches!(pin.check(Some("4711")), Err(PinError::Io { .. })));
+        assert!(matches!(pin.check(Some("4711")), Err(PinError::File(FileFault::Io { .. }))));
         assert!(pin.is_set());
     }
 }

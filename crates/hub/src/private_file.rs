@@ -1,12 +1,77 @@
-//! Small files that only their owner may read: written whole and durable or not at all, with mode 0600 from the first
-//! byte. Absent is told apart from unreadable.
+//! Small files of JSON that only their owner may read: written whole and durable or not at all, with mode 0600 from the
+//! first byte. Absent is told apart from unreadable.
 
+use serde::Serialize;
+use serde::de::{DeserializeOwned, Error};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The file's bytes up to `most`; None where there is no file.
-pub(crate) fn read(file: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+/// Why such a file was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileFault {
+    /// It is there, and not as we wrote it.
+    #[error("{} is not {what}", .file.display())]
+    Garbled {
+        /// Which file.
+        file: PathBuf,
+        /// What it should be.
+        what: &'static str,
+        /// Where.
+        source: serde_json::Error,
+    },
+    /// It cannot be read or written.
+    #[error("cannot read or write {}", .file.display())]
+    Io {
+        /// Which file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// One such file. Its calls sync: never on a thread that others wait for.
+#[derive(Debug)]
+pub(crate) struct PrivateFile {
+    path: PathBuf,
+    what: &'static str,
+    most: u64,
+}
+
+impl PrivateFile {
+    /// The file at `path`, which is called `what` where it is none, and of which `most` bytes are read.
+    pub(crate) fn new(path: &Path, what: &'static str, most: u64) -> PrivateFile {
+        PrivateFile { path: path.into(), what, most }
+    }
+
+    /// What stands in it, if `is_sound` finds nothing wrong with that; None where there is no file.
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        is_sound: impl FnOnce(&T) -> Result<(), &'static str>,
+    ) -> Result<Option<T>, FileFault> {
+        let Some(bytes) = read(&self.path, self.most).map_err(|source| self.io(source))? else { return Ok(None) };
+        let read = serde_json::from_slice::<T>(&bytes);
+        let sound = read.and_then(|read| is_sound(&read).map(|()| read).map_err(serde_json::Error::custom));
+        sound.map(Some).map_err(|source| FileFault::Garbled { file: self.path.clone(), what: self.what, source })
+    }
+
+    /// Puts this in the place of whatever stood in it.
+    pub(crate) fn write<T: Serialize>(&self, value: &T) -> Result<(), FileFault> {
+        let bytes = serde_json::to_vec_pretty(value).map_err(|error| self.io(error.into()))?;
+        write(&self.path, &bytes).map_err(|source| self.io(source))
+    }
+
+    /// Takes it away; it need not be there.
+    pub(crate) fn remove(&self) -> Result<(), FileFault> {
+        remove(&self.path).map_err(|source| self.io(source))
+    }
+
+    fn io(&self, source: io::Error) -> FileFault {
+        FileFault::Io { file: self.path.clone(), source }
+    }
+}
+
+fn read(file: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let opened = match File::open(file) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -17,8 +82,7 @@ pub(crate) fn read(file: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Puts these bytes in the place of whatever the file was.
-pub(crate) fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let fresh = file.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -33,8 +97,7 @@ pub(crate) fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     settle(file)
 }
 
-/// Takes the file away; it need not be there.
-pub(crate) fn remove(file: &Path) -> io::Result<()> {
+fn remove(file: &Path) -> io::Result<()> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other?,

@@ -12,14 +12,14 @@ use crate::gate::glance;
 use crate::gate::lost::{End, Lost};
 use crate::gate::receipt::{self, Asked};
 use crate::gate::result::{Inspected, Look};
-use crate::gate::{interim, owed, settle, unanswered};
+use crate::gate::{apart, interim, owed, settle, unanswered};
 use crate::lanes::Entered;
 use crate::murmur::Murmur;
 use crate::record::{self, Record};
 use crate::thing;
 use bytes::Bytes;
-use contract::Effort;
 use contract::outcome::{Code, Output, Refusal};
+use contract::{Effort, Hash};
 use frame::{Answer, Ask, Level, Origin, Params, Progress, Reply, object};
 use policy::{Effect, Permit};
 use std::cell::{Cell, RefCell};
@@ -150,9 +150,27 @@ impl Run {
         if let Some(case) = &self.case {
             // Written before the intent, in the same queue: an intent never lacks its record.
             self.core.ledger.save_call(case.row().clone());
-        } else if let (Some(tool), Some(seat)) = (&self.tool, self.seat.upgrade()) {
+        } else if let Some(tool) = &self.tool {
             let raw = self.asked.as_ref().and_then(|asked| asked.get("arguments"));
-            let asked = thing::digest_of(raw.as_ref(), tool, &self.core.ledger);
+            if raw.as_ref().is_some_and(|raw| raw.len() >= apart::LONG) {
+                let (me, leave_out) = (Rc::clone(self), thing::left_out(tool).map(Box::<str>::from));
+                task::spawn("digest long arguments", async move {
+                    let digesting = move || thing::plain_digest(raw.as_ref(), leave_out.as_deref());
+                    let digest = tokio::task::spawn_blocking(digesting).await.ok().flatten();
+                    if me.phase.get() == Phase::Intent {
+                        me.intend(digest.map(|digest| me.core.ledger.keyed(digest)));
+                    }
+                });
+                return;
+            }
+            return self.intend(thing::digest_of(raw.as_ref(), tool, &self.core.ledger));
+        }
+        self.intend(None);
+    }
+
+    /// `asked`: by what a repetition is known of a call without a record of its own.
+    fn intend(self: &Rc<Self>, asked: Option<Hash>) {
+        if let Some(seat) = self.seat.upgrade() {
             self.record.borrow_mut().repeated_by(&seat.identity.session, asked);
         }
         linger::rest();

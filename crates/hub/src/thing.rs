@@ -197,7 +197,7 @@ impl Thing {
     pub(crate) fn digest(&self, raw: Option<&Bytes>, audit: &Audit) -> Option<Hash> {
         match self {
             Thing::Tool(tool) => digest_of(raw, tool, audit),
-            Thing::Other(_) => Some(audit.keyed(Arguments::read(raw.map(|raw| &raw[..])).ok()?.digest(None))),
+            Thing::Other(_) => plain_digest(raw, None).map(|plain| audit.keyed(plain)),
         }
     }
     /// The params that its server gets for these arguments.
@@ -319,9 +319,18 @@ fn known_meta(meta: &Bytes) -> Option<Bytes> {
 
 /// The keyed digest of raw arguments of a tool; None where they cannot be read, which the check will say.
 pub(crate) fn digest_of(raw: Option<&Bytes>, tool: &ToolEntry, audit: &Audit) -> Option<Hash> {
+    plain_digest(raw, left_out(tool)).map(|plain| audit.keyed(plain))
+}
+
+/// The argument of a tool that is an idempotency key, and no part of any digest.
+pub(crate) fn left_out(tool: &ToolEntry) -> Option<&str> {
     let named = &tool.backend.rules().idempotency_argument;
-    let leave_out = tool.read.tool.takes(named).then_some(&**named);
-    Some(audit.keyed(Arguments::read(raw.map(|raw| &raw[..])).ok()?.digest(leave_out)))
+    tool.read.tool.takes(named).then_some(&**named)
+}
+
+/// The digest of raw arguments before it is keyed, which nobody outside may see.
+pub(crate) fn plain_digest(raw: Option<&Bytes>, leave_out: Option<&str>) -> Option<Hash> {
+    Some(Arguments::read(raw.map(|raw| &raw[..])).ok()?.digest(leave_out))
 }
 
 /// The refusal of what is no tool: a JSON-RPC error with the same object as its data (rules.md 12).

@@ -1,11 +1,10 @@
 //! The book of the HTTP clients' tokens: names, hashes and dates in one small file, never a token itself.
 //! Absent means that there are none yet; unreadable is an error and never means that there are none.
 
-use crate::private_file;
+use crate::private_file::{FileFault, PrivateFile};
 use contract::Hash;
 use serde::{Deserialize, Serialize};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
@@ -35,22 +34,9 @@ pub enum TokenError {
     /// The system has no randomness.
     #[error("no randomness for a token")]
     NoRandomness,
-    /// The book is there, and not as we wrote it.
-    #[error("{} is not a book of tokens", .file.display())]
-    Garbled {
-        /// Its file.
-        file: PathBuf,
-        /// Where.
-        source: serde_json::Error,
-    },
-    /// The book cannot be read or written.
-    #[error("cannot read or write {}", .file.display())]
-    Io {
-        /// Its file.
-        file: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    /// The book's file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileFault),
 }
 
 /// One client's token, as far as the book knows it.
@@ -67,7 +53,7 @@ pub struct Token {
 /// The book. Its calls may write and sync a file: never on the relay thread.
 #[derive(Debug)]
 pub struct Tokens {
-    file: PathBuf,
+    file: PrivateFile,
     list: Mutex<Vec<Token>>,
     valid: watch::Sender<Vec<(String, Hash)>>,
 }
@@ -80,9 +66,16 @@ struct Written {
 impl Tokens {
     /// Reads the book.
     pub fn open(file: &Path) -> Result<Tokens, TokenError> {
-        let list = read(file)?;
+        let file = PrivateFile::new(file, "a book of tokens", LARGEST);
+        let is_hash = |token: &Token| token.hash.parse::<Hash>().is_ok();
+        let read = file.read(|written: &Written| match written.tokens.iter().all(is_hash) {
+            true => Ok(()),
+            false => Err("a hash is not one"),
+        })?;
+        let mut list = read.map(|written| written.tokens).unwrap_or_default();
+        list.sort_by(|a, b| a.name.cmp(&b.name));
         let (valid, _) = watch::channel(hashes(&list));
-        Ok(Tokens { file: file.into(), list: Mutex::new(list), valid })
+        Ok(Tokens { file, list: Mutex::new(list), valid })
     }
 
     /// Name and hash of every valid token, now and after each change: what the door for HTTP clients compares with.
@@ -129,8 +122,9 @@ impl Tokens {
 
     /// The file first: what could not be written is not believed.
     fn put(&self, list: &mut Vec<Token>, next: Vec<Token>) -> Result<(), TokenError> {
-        write(&self.file, &next).map_err(|source| TokenError::Io { file: self.file.clone(), source })?;
-        *list = next;
+        let next = Written { tokens: next };
+        self.file.write(&next)?;
+        *list = next.tokens;
         self.valid.send_replace(hashes(list));
         Ok(())
     }
@@ -154,22 +148,6 @@ pub fn secret() -> Option<String> {
 
 fn hashes(list: &[Token]) -> Vec<(String, Hash)> {
     list.iter().filter_map(|token| Some((token.name.clone(), token.hash.parse().ok()?))).collect()
-}
-
-fn read(file: &Path) -> Result<Vec<Token>, TokenError> {
-    let read = private_file::read(file, LARGEST).map_err(|source| TokenError::Io { file: file.into(), source })?;
-    let Some(text) = read else { return Ok(Vec::new()) };
-    let garbled = |source| TokenError::Garbled { file: file.into(), source };
-    let mut tokens = serde_json::from_slice::<Written>(&text).map_err(garbled)?.tokens;
-    if tokens.iter().any(|token| token.hash.parse::<Hash>().is_err()) {
-        return Err(garbled(serde::de::Error::custom("a hash is not one")));
-    }
-    tokens.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(tokens)
-}
-
-fn write(file: &Path, tokens: &[Token]) -> io::Result<()> {
-    private_file::write(file, &serde_json::to_vec_pretty(&Written { tokens: tokens.to_vec() })?)
 }
 
 #[cfg(test)]
@@ -228,11 +206,11 @@ mod tests {
         let file = home.path().join("tokens.json");
         for text in ["", "[]", "{\"tokens\":[{\"name\":\"a\",\"hash\":\"x\",\"created_ms\":1}]}"] {
             std::fs::write(&file, text).unwrap();
-            assert!(matches!(Tokens::open(&file), Err(TokenError::Garbled { .. })), "{text}");
+            assert!(matches!(Tokens::open(&file), Err(TokenError::File(FileFault::Garbled { .. }))), "{text}");
         }
-        assert!(matches!(Tokens::open(home.path()), Err(TokenError::Io { .. })));
+        assert!(matches!(Tokens::open(home.path()), Err(TokenError::File(FileFault::Io { .. }))));
         let book = Tokens::open(&home.path().join("absent/tokens.json")).unwrap();
-        assert!(matches!(book.add("a"), Err(TokenError::Io { .. })));
+        assert!(matches!(book.add("a"), Err(TokenError::File(FileFault::Io { .. }))));
         assert!(book.list().is_empty() && book.valid().borrow().is_empty());
     }
 }

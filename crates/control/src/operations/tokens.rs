@@ -34,7 +34,7 @@ async fn on_pool<T: Send + 'static>(
             TokenError::Exists => "token_exists",
             TokenError::Unknown => "unknown_token",
             TokenError::BadName | TokenError::Full => "bad_input",
-            TokenError::NoRandomness | TokenError::Garbled { .. } | TokenError::Io { .. } => "io",
+            TokenError::NoRandomness | TokenError::File(_) => "io",
         };
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         Failure::new(code, format!("{error}{cause}")).next("callgate token list")

@@ -2,6 +2,7 @@
 //! pool, never on the relay. A bad entry costs only itself, with a reason.
 
 use super::facts::{Fact, Known, Scanned};
+use super::masked;
 use crate::gate::pins::{Review, ServerPins};
 use bytes::{BufMut, Bytes, BytesMut};
 use contract::{Hash, Listed, Slug, Tool};
@@ -135,6 +136,9 @@ pub struct Read {
     pub needs_texts: bool,
 }
 
+/// Why an entry is left out that could not be asked for without saying a secret.
+const NAMES_SECRET: &str = "a secret that the server was given stands in its name or in that of an argument";
+
 /// What a person said about effects, by the server's own tool name.
 pub type Effects = BTreeMap<String, Effect>;
 
@@ -159,6 +163,10 @@ pub fn read(slug: &Slug, listing: &Listing, effects: &Effects, pins: &ServerPins
         };
         facts.push((raw.clone(), Some(fact.clone())));
         let Fact { tool, scanned } = fact;
+        if masked::is_broken(&tool.name) || tool.parameters.iter().any(|name| masked::is_broken(name)) {
+            read.findings.push(format!("tool {} was left out: {NAMES_SECRET}", label(raw, "name")));
+            continue;
+        }
         if !names.insert(tool.name.clone()) {
             read.findings.push(format!("tool `{}` was left out: it is listed twice", tool.name));
             continue;
@@ -184,6 +192,9 @@ pub fn read(slug: &Slug, listing: &Listing, effects: &Effects, pins: &ServerPins
             for raw in raws {
                 match reader(raw) {
                     Err(fault) => read.findings.push(format!("{what} {} was left out: {fault}", label(raw, key))),
+                    Ok(listed) if masked::is_broken(&listed.name) => {
+                        read.findings.push(format!("{what} {} was left out: {NAMES_SECRET}", label(raw, key)));
+                    }
                     Ok(listed) if !seen.insert(listed.name.clone()) => {
                         read.findings.push(format!("{what} `{}` was left out: it is listed twice", listed.name));
                     }

@@ -1,7 +1,6 @@
 //! `docs/config.md`: every key with type, default, range and meaning, made from the schema that the checker walks.
 
 use super::foreign;
-use super::schema::SCHEMA;
 use super::walk::{choices, range};
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -34,10 +33,9 @@ that is not set is an error of that server only, and so is a port that cannot be
 | `$$` | `$` |
 ";
 
-/// The page.
-pub fn reference() -> String {
+/// The page, of this schema.
+pub fn reference(root: &Value) -> String {
     let mut out = HEAD.to_owned();
-    let root = &*SCHEMA;
     section(&mut out, "", root);
     out.push_str(SUBSTITUTIONS);
     ignored(&mut out, root.pointer("/properties/mcpServers/additionalProperties/properties"));

@@ -9,7 +9,7 @@ use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal as Refused};
 use crate::person::{Decided, Decision, Outcome as Verdict, Said};
-use crate::thing::Thing;
+use crate::thing::{self, Thing};
 use crate::who::Who;
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
@@ -17,7 +17,12 @@ use contract::{Arguments, Effort, Hash, Unfit};
 use frame::object;
 use policy::{CallState, Event, Grant, Judgement, Scope, Then};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 use store::{CallNumber, CallRecord, Kind, Outcome};
+use upstream::task;
+
+/// How long one turn over many waiting calls may take; each of them takes up to a millisecond more.
+const TURN: Duration = Duration::from_micros(200);
 
 /// Decides a waiting call. The first decision holds; who comes later is told whose it was.
 ///
@@ -223,39 +228,43 @@ async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, H
         }
     };
     let compiled = tool.compiled().map_err(|fault| Refused::new("invalid_arguments", fault))?;
-    let text = Bytes::from(text);
-    let checking = text.clone();
+    let leave_out: Option<Box<str>> = thing::left_out(tool).map(Into::into);
+    let judging = core.gate.judging(Who::of_id(&case.row().client).known_name(), &Thing::Tool(Rc::clone(tool)));
     let checked = tokio::task::spawn_blocking(move || {
-        let mut arguments = Arguments::read(Some(&checking)).map_err(Unfit::into_problems)?;
+        let mut arguments = Arguments::read(Some(text.as_bytes())).map_err(Unfit::into_problems)?;
         arguments.check(&compiled, Effort::LONG).map_err(Unfit::into_problems)?;
-        Ok::<_, Vec<contract::Problem>>(Bytes::copy_from_slice(arguments.text().as_bytes()))
+        let digest = arguments.digest(leave_out.as_deref());
+        let fitting = Bytes::copy_from_slice(arguments.text().as_bytes());
+        let judgement = judging.judge(&fitting);
+        Ok::<_, Vec<contract::Problem>>((fitting, digest, judgement))
     });
-    let fitting = match checked.await {
-        Ok(Ok(fitting)) => fitting,
+    match checked.await {
+        Ok(Ok((fitting, digest, judgement))) => {
+            allowed(case, tool, &fitting, &judgement)?;
+            Ok((fitting, core.ledger.keyed(digest)))
+        }
         Ok(Err(problems)) => {
             let all: Vec<String> = problems.iter().map(contract::Problem::sentence).collect();
-            return Err(Refused::new("invalid_arguments", all.join("\n")));
+            Err(Refused::new("invalid_arguments", all.join("\n")))
         }
-        Err(_) => return Err(Refused::new("internal", "the arguments could not be checked")),
-    };
-    if key_of(tool, case.row().arguments.as_ref()) != key_of(tool, Some(&fitting)) {
+        Err(_) => Err(Refused::new("internal", "the arguments could not be checked")),
+    }
+}
+
+/// What the rules deny is not approved, and the key under which its client knows the call stays.
+fn allowed(case: &Case, tool: &ToolEntry, fitting: &Bytes, judgement: &Judgement) -> Result<(), Refused> {
+    let row = case.row();
+    if key_of(tool, row.arguments.as_ref()) != key_of(tool, Some(fitting)) {
         let named = &tool.backend.rules().idempotency_argument;
         let message = format!("`{named}` is the key under which its client knows the call: it can't be edited");
         return Err(Refused::new("invalid_arguments", message));
     }
-    if let Some(thing) = &thing {
-        let who = Who::of_id(&case.row().client);
-        let judgement = core.gate.judge(who.known_name(), thing, &fitting);
-        if judgement.then() == Then::Deny {
-            let why = judgement.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
-            let message = format!("not approved: with these arguments a rule denies it{why}");
-            return Err(Refused::new("denied", message).then(format!("callgate approval show {}", case.id())));
-        }
+    if judgement.then() == Then::Deny {
+        let why = judgement.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let message = format!("not approved: with these arguments a rule denies it{why}");
+        return Err(Refused::new("denied", message).then(format!("callgate approval show {}", case.id())));
     }
-    let digest = thing.as_ref().and_then(|thing| thing.digest(Some(&fitting), &core.ledger));
-    digest
-        .map(|digest| (fitting, digest))
-        .ok_or_else(|| Refused::new("invalid_arguments", "the arguments cannot be read"))
+    Ok(())
 }
 
 /// The idempotency key among these arguments, as it stands there; null is none.
@@ -354,14 +363,22 @@ pub(crate) fn claim(core: &Rc<Core>, case: &Rc<Case>) {
     ask::check(call);
 }
 
-/// What a new grant, or the end of a pause, lets through is let through.
+/// What a new grant, or the end of a pause, lets through is let through. There may be a thousand: in short turns.
 pub(crate) fn judge_again(core: &Rc<Core>) {
-    for case in core.gate.index.all() {
-        let is_free = !case.under_way.get() && !case.is_deciding.get() && case.is_wanted();
-        match case.state() {
-            CallState::Waiting if is_free => hold::reconsider(core, &case),
-            CallState::Approved if is_free => claim(core, &case),
-            _ => {}
+    let core = Rc::clone(core);
+    task::spawn("judge waiting calls again", async move {
+        let mut turn = Instant::now();
+        for case in core.gate.index.all() {
+            let is_free = !case.under_way.get() && !case.is_deciding.get() && case.is_wanted();
+            match case.state() {
+                CallState::Waiting if is_free => hold::reconsider(&core, &case),
+                CallState::Approved if is_free => claim(&core, &case),
+                _ => {}
+            }
+            if turn.elapsed() > TURN {
+                tokio::task::yield_now().await;
+                turn = Instant::now();
+            }
         }
-    }
+    });
 }

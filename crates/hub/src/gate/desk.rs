@@ -1,18 +1,20 @@
 //! What the person's door asks of the gate: what waits, what the rules would say, what is paused.
 
+use super::apart::Judging;
 use super::case::Case;
 use super::still::Still;
-use super::{decide, hold, now_ms, review, road, settle, still, task};
+use super::{apart, decide, hold, now_ms, review, road, settle, still, task};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
 use crate::operate::{Checked, Event as Happening, Refusal};
 use crate::person::{EntryState, Explained, Finding, Pause, Policy, Question, WaitingCall};
+use crate::thing::Thing;
 use crate::who::Who;
 use bytes::Bytes;
 use contract::Arguments;
 use frame::object;
-use policy::{CallState, Effect, Event, Fallback, Scope, Target, Then};
+use policy::{CallState, Effect, Event, Fallback, Judgement, Scope, Target, Then};
 use std::borrow::Cow;
 use std::rc::Rc;
 use store::{CallRecord, Job, Method};
@@ -60,22 +62,25 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
     }
 }
 
-/// Why a call of a tool waits, as of now; some where it waits for nothing but its client.
+/// Why a call of a tool waits, as of now; some where it waits for nothing but its client. Long arguments are not judged for
+/// a look.
 fn over(core: &Core, case: &Case, record: &mut CallRecord) -> Option<String> {
-    let (Some(thing), Some(arguments), CallState::Waiting) = (task::tool(core, record), case.arguments(), record.state)
-    else {
+    let arguments = case.arguments().filter(|arguments| arguments.len() < apart::LONG)?;
+    let Some(Thing::Tool(tool)) = task::tool(core, record).filter(|_| record.state == CallState::Waiting) else {
         return None;
     };
-    let who = Who::of_id(&record.client);
-    let judgement = core.gate.judge(who.known_name(), &thing, &arguments);
-    let held = still::all(core, thing.backend(), thing.effect());
+    let judgement = core.gate.judge_call(Who::of_id(&record.client).known_name(), &tool, &arguments);
+    let held = still::all(core, &tool.backend, tool.read.effect);
     let is_over = |why: &&str| record.why.contains(why) && held.iter().all(|still| still.why() != *why);
     if Still::words().iter().any(is_over) {
         let more = record.why.find(hold::BEFORE).map(|at| record.why.split_off(at)).unwrap_or_default();
         record.why = hold::why(&judgement, &held) + &more;
     }
-    let request = || road::request_again(core, record, &thing);
-    let by = hold::lets_through(core, who.known_name(), &thing, &arguments, request)?;
+    if !held.is_empty() {
+        return None;
+    }
+    let request = || road::request_again(core, record, &Thing::Tool(Rc::clone(&tool)));
+    let by = hold::what_lets_through(core, &judgement, request)?;
     Some(format!("it runs as soon as its client calls again; what lets it through: {by}"))
 }
 
@@ -176,20 +181,25 @@ pub(crate) async fn explain(core: &Rc<Core>, question: Question) -> Result<Vec<E
     let checking = tokio::task::spawn_blocking(move || schemas.iter().map(|text| Checked::of(text)).collect());
     let checked: Vec<Checked> =
         checking.await.map_err(|_| Refusal::new("internal", "the schemas could not be read"))?;
-    let explained = tools.iter().zip(checked).map(|(tool, checked)| {
+    for (tool, checked) in tools.iter().zip(&checked) {
         if !checked.skipped.is_empty() {
             tool.found_partly_checked();
         }
-        explained(core, &client, tool, &arguments, checked)
-    });
-    let mut all: Vec<Explained> = explained.collect();
+    }
+    let judging = |tool: &Rc<ToolEntry>| core.gate.judging(&client, &Thing::Tool(Rc::clone(tool)));
+    let judging: Vec<Judging> = tools.iter().map(judging).collect();
+    let judging =
+        tokio::task::spawn_blocking(move || judging.into_iter().map(|it| it.judge(&arguments)).collect::<Vec<_>>());
+    let judged = judging.await.map_err(|_| Refusal::new("internal", "the rules could not be asked"))?;
+    let all = tools.iter().zip(checked).zip(judged);
+    let mut all: Vec<Explained> =
+        all.map(|((tool, checked), judgement)| explained(core, &client, tool, &judgement, checked)).collect();
     all.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
     Ok(all)
 }
 
-fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes, checked: Checked) -> Explained {
-    let judgement = core.gate.judge_call(client, tool, arguments);
-    let standing = tool.standing(&core.gate.settings().rulebook, core.gate.age());
+fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, judgement: &Judgement, checked: Checked) -> Explained {
+    let standing = core.gate.standing(tool);
     let held = still::all(core, &tool.backend, tool.read.effect);
     let grants = core.gate.grants.borrow();
     let of_tool = grants.iter().filter(|grant| {
@@ -209,7 +219,7 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, arguments: &Bytes,
         tier_why: standing.tier_why().to_string(),
         then: if held.is_empty() { judgement.then() } else { judgement.then().max(Then::Ask) },
         rule: judgement.rule().map(|rule| rule.to_string()),
-        why: hold::why(&judgement, &held),
+        why: hold::why(judgement, &held),
         reason: judgement.reason().map(|reason| reason.to_string()),
         most: judgement.most(),
         depends: standing.always().is_none(),

@@ -1,6 +1,7 @@
 //! Requests that wait for a person: row first, wait second. A request is held open as long as its client is known to
 //! wait; then it is told that it is pending, and the record waits on. A client that takes tasks is told of one at once.
 
+use super::apart::{Digests, Question};
 use super::case::{Asker, Case};
 use super::moves::{self, Move};
 use super::still::{self, Still};
@@ -33,7 +34,7 @@ const LOOK: Duration = Duration::from_secs(20);
 pub(crate) const BEFORE: &str = "; an identical call ";
 
 /// Puts a call before the person.
-pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent: Option<Hash>) {
+pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, digests: Digests) {
     let core = Rc::clone(&call.seat.core);
     if is_full(&core, call.seat.identity.id()) {
         let message = "Too many calls wait for a person already. Nothing was executed.";
@@ -46,8 +47,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
     let case = match call.to {
         To::Case(case) => case,
         To::Reply(reply) => {
-            let asked = call.thing.digest(call.thing.arguments(&call.ask.params).as_ref(), &core.ledger);
-            let asked = asked.or(sent).unwrap_or_else(|| Hash::of(&arguments));
+            let asked = digests.asked.or(digests.sent).unwrap_or_else(|| Hash::of(&arguments));
             let case = Case::new(meet::row_of(&call.seat, &call.thing, asked));
             core.gate.index.enter(&case);
             let Pending { seat, ticket, ask, thing, received, .. } = call;
@@ -65,7 +65,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, sent:
         row.asked_ms = now;
         row.expires_ms = now + u64::try_from(core.gate.settings().expire.as_millis()).unwrap_or(u64::MAX / 2);
         row.arguments = Some(arguments);
-        row.sent = sent;
+        row.sent = digests.sent;
         tell_why(row, judgement, &core, &thing);
         if let Some(before) = before {
             let id = before.id();
@@ -117,10 +117,27 @@ pub(crate) fn why(judgement: &Judgement, held: &[Still]) -> String {
 /// What a new grant, other rules or the end of a pause let through is approved by them.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     let (Some(call), Some(arguments)) = (case.first(core), case.arguments()) else { return };
-    let host = call.seat.identity.who.known_name();
-    let Some(by) = lets_through(core, host, &call.thing, &arguments, || road::request(&call, &arguments)) else {
+    if still::stands(core, call.thing.backend(), call.thing.effect()) {
         return;
+    }
+    let Some(question) = Question::of(&call, &arguments) else {
+        let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
+        return let_through(core, case, &call, &arguments, &judgement);
     };
+    let (core, case) = (Rc::clone(core), Rc::clone(case));
+    task::spawn("judge long waiting arguments again", async move {
+        let Some(found) = question.find().await else { return };
+        let is_as_it_was = case.state() == CallState::Waiting && !case.under_way.get() && !case.is_deciding.get();
+        match found.holds(&core, &call.thing) {
+            _ if !is_as_it_was => {}
+            true => let_through(&core, &case, &call, &arguments, &found.judgement),
+            false => reconsider(&core, &case),
+        }
+    });
+}
+
+fn let_through(core: &Rc<Core>, case: &Rc<Case>, call: &Pending, arguments: &Bytes, judgement: &Judgement) {
+    let Some(by) = what_lets_through(core, judgement, || road::request(call, arguments)) else { return };
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     case.is_deciding.set(true);
     task::spawn("let a waiting call through", async move {
@@ -136,21 +153,15 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     });
 }
 
-/// What would let this request through now without a person; None where nothing does.
-pub(crate) fn lets_through(
+/// What lets a request through without a person that nothing keeps; None where nothing does.
+pub(crate) fn what_lets_through(
     core: &Core,
-    host: &str,
-    thing: &Thing,
-    arguments: &Bytes,
+    judgement: &Judgement,
     request: impl FnOnce() -> policy::Request,
 ) -> Option<&'static str> {
-    if still::stands(core, thing.backend(), thing.effect()) {
-        return None;
-    }
-    let judgement = core.gate.judge(host, thing, arguments);
     match judgement.then() {
         Then::Allow => Some("the rules of now"),
-        Then::Ask => road::by_grant(core, request(), &judgement).map(|_| "an approval that is remembered"),
+        Then::Ask => road::by_grant(core, request(), judgement).map(|_| "an approval that is remembered"),
         Then::Deny => None,
     }
 }

@@ -1,6 +1,7 @@
 //! The first question about a call: has it been asked before? By its key, or by being the same as one that waits for a
 //! person. Comes before the schema check, so that a retry never turns into a second, altered call (rules.md 4).
 
+use super::apart::LONG;
 use super::case::{Asker, Case};
 use super::index::{self, Holder};
 use super::{hold, now_ms, settle};
@@ -8,7 +9,7 @@ use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
 use crate::catalog::ToolEntry;
-use crate::thing::Thing;
+use crate::thing::{self, Thing};
 use bytes::Bytes;
 use contract::Hash;
 use contract::outcome::{Code, Refusal};
@@ -54,8 +55,33 @@ pub(crate) fn meet(request: Request) {
         return when_settled(request);
     }
     let raw = request.thing.arguments(&request.ask.params);
-    let Some(asked) = request.thing.digest(raw.as_ref(), ledger) else { return go_on(request) };
+    if raw.as_ref().is_none_or(|raw| raw.len() < LONG) {
+        let asked = request.thing.digest(raw.as_ref(), ledger);
+        return met(request, key, asked);
+    }
+    let leave_out: Option<Box<str>> = request.thing.tool().and_then(|tool| thing::left_out(tool)).map(Into::into);
+    task::spawn("digest of long arguments", async move {
+        let digesting = tokio::task::spawn_blocking(move || thing::plain_digest(raw.as_ref(), leave_out.as_deref()));
+        match digesting.await {
+            Ok(plain) => {
+                let asked = plain.map(|plain| request.seat.core.ledger.keyed(plain));
+                met(request, key, asked);
+            }
+            // Never on without its key.
+            Err(_) => {
+                refuse(request, Code::InvalidArguments, "The arguments could not be read. Nothing was executed.");
+            }
+        }
+    });
+}
+
+/// Its digest is known; None where it cannot be read, which the check will say.
+fn met(request: Request, key: Option<Key>, asked: Option<Hash>) {
+    let Some(asked) = asked else { return go_on(request) };
     let Some(key) = key else { return alike(request, asked) };
+    let (gate, ledger) = (&request.seat.core.gate, &request.seat.core.ledger);
+    let (client, server) = (&**request.seat.identity.id(), &**request.thing.backend().key());
+    let label = &**request.thing.label();
     let key = ledger.keyed(index::key_of(client, server, label, &key));
     match gate.index.of_key(&key) {
         None => reserve(request, key, asked),

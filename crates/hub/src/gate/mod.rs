@@ -1,6 +1,7 @@
 //! The gate on the road of a call: who may, who waits, what ran already. Lives on the relay thread, which makes every
 //! decision atomic; the rules themselves are pure and stand in `policy`, what must outlive the hub in `store`.
 
+pub(crate) mod apart;
 pub(crate) mod case;
 pub(crate) mod decide;
 pub(crate) mod desk;
@@ -32,14 +33,16 @@ use crate::catalog::{Hides, ToolEntry};
 use crate::config::{Accepted, PolicyConfig};
 use crate::person::{Decided, Pause};
 use crate::thing::Thing;
+use apart::Judging;
 use contract::Hash;
 use index::Index;
 use lost::LostResults;
 use pages::Pages;
 use pins::Pins;
-use policy::{Effect, Facts, Fallback, Grant, Judgement, Profile, Rulebook, Target, Tier};
+use policy::{Effect, Facts, Fallback, Grant, Judgement, Profile, Rulebook, Standing, Target, Tier};
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 
@@ -233,10 +236,24 @@ impl Gate {
         }
     }
     /// What they say of one call of a tool.
-    pub(crate) fn judge_call(&self, host: &str, tool: &ToolEntry, arguments: &[u8]) -> Judgement {
-        let settings = self.settings.borrow();
-        let standing = tool.standing(&settings.rulebook, self.age.get());
-        settings.rulebook.judge(&standing, &Facts { host, arguments })
+    fn judge_call(&self, host: &str, tool: &ToolEntry, arguments: &[u8]) -> Judgement {
+        self.settings.borrow().rulebook.judge(&self.standing(tool), &Facts { host, arguments })
+    }
+    /// The same question to be answered on any thread.
+    pub(crate) fn judging(&self, host: &str, thing: &Thing) -> Judging {
+        let tool = match thing {
+            Thing::Tool(tool) => tool,
+            Thing::Other(other) => return Judging::Said(self.judge_bare(host, &other.profile())),
+        };
+        let standing = self.standing(tool);
+        match standing.always() {
+            Some(judgement) => Judging::Said(judgement.clone()),
+            None => Judging::Depends { rules: self.settings.borrow().rulebook.clone(), standing, host: host.into() },
+        }
+    }
+    /// How the rules see a tool.
+    pub(crate) fn standing(&self, tool: &ToolEntry) -> Arc<Standing> {
+        tool.standing(&self.settings.borrow().rulebook, self.age.get())
     }
     /// What they say of a request for what is no tool: they know no arguments of it.
     pub(crate) fn judge_bare(&self, host: &str, of: &Profile<'_>) -> Judgement {
@@ -245,7 +262,7 @@ impl Gate {
     }
     /// How often a tool asks.
     pub(crate) fn tier(&self, tool: &ToolEntry) -> Tier {
-        tool.standing(&self.settings.borrow().rulebook, self.age.get()).tier()
+        self.standing(tool).tier()
     }
     /// What is said of a request that no rule can name, as completions are.
     pub(crate) fn free(&self) -> &Judgement {
@@ -264,7 +281,7 @@ pub(crate) fn now_ms() -> u64 {
 
 impl Hides for Gate {
     fn hides(&self, tool: &ToolEntry) -> bool {
-        tool.standing(&self.settings.borrow().rulebook, self.age.get()).is_unlisted()
+        self.standing(tool).is_unlisted()
     }
 }
 

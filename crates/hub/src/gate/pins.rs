@@ -4,6 +4,7 @@
 
 use crate::catalog::facts::Scanned;
 use bytes::Bytes;
+use contract::answer::Cleaner;
 use contract::change::{self, Change, Version};
 use contract::finding::Finding;
 use contract::hash::Hash;
@@ -11,6 +12,7 @@ use contract::outcome::Code;
 use contract::scan;
 use policy::Effect;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -124,12 +126,18 @@ pub struct ServerPins {
     vault: Option<Vault>,
     /// Names of other servers' tools, for descriptions that speak of them.
     pub tools: HashSet<Box<str>>,
+    /// What is taken out of approved texts: they may be older than a secret.
+    cleaner: Option<Arc<Cleaner>>,
 }
 
 impl ServerPins {
     /// The same for a thread that must not read texts.
     pub(crate) fn without_texts(&self) -> ServerPins {
         ServerPins { vault: None, ..self.clone() }
+    }
+    /// The same without these secrets in approved texts.
+    pub(crate) fn masked_by(self, cleaner: &Arc<Cleaner>) -> ServerPins {
+        ServerPins { cleaner: Some(Arc::clone(cleaner)), ..self }
     }
     /// The same beside these tools of all servers.
     pub(crate) fn beside(self, tools: HashSet<Box<str>>) -> ServerPins {
@@ -172,6 +180,9 @@ impl ServerPins {
         let mut texts = self.vault.as_ref()?.approved(&self.server, &self.launch, kind, name).unwrap_or_default();
         // Only what is held fast in memory counts; what cannot be read is never the same as approved.
         texts.retain(|(hash, _)| heads.all().any(|head| head.hash == *hash));
+        for (_, text) in &mut texts {
+            self.mask(text);
+        }
         let versions: Vec<Version<'_>> =
             texts.iter().map(|(hash, text)| Version { hash: *hash, raw: text.as_bytes() }).collect();
         let is_tool = |word: &str| self.tools.contains(word);
@@ -191,6 +202,15 @@ impl ServerPins {
             (true, false, false) => (Review::Calm(Arc::new(changed)), hash),
             (true, false, true) => (Review::Raised(Arc::new(changed)), hash),
         })
+    }
+}
+
+impl ServerPins {
+    fn mask(&self, text: &mut String) {
+        let masked = self.cleaner.as_ref().map(|cleaner| cleaner.mask(text.as_bytes()));
+        if let Some(Cow::Owned(masked)) = masked {
+            *text = String::from_utf8_lossy(&masked).into_owned();
+        }
     }
 }
 

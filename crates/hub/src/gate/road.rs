@@ -1,6 +1,7 @@
 //! From checked arguments to a permit: the definition as of now, the rules, what a person has said. Whoever gets none
 //! is refused or waits; nothing else leads to a server.
 
+use super::apart::{self, Digests, Question};
 use super::case::Case;
 use super::{hold, meet, now_ms, review, still};
 use crate::abort::{self, Point};
@@ -16,20 +17,54 @@ use contract::outcome::{Code, Refusal};
 use policy::{Binding, CallState, Effect, Event, Judgement, Permit, Request, Verdict};
 use std::rc::Rc;
 use store::CallRecord;
+use upstream::task;
 
 /// Judges a call whose arguments fit its schema.
 pub(crate) fn permit(call: Pending, arguments: Bytes) {
+    let Some(question) = Question::of(&call, &arguments) else {
+        let gate = &call.seat.core.gate;
+        let judgement = gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
+        return judged(call, arguments, &judgement, None);
+    };
+    task::spawn("judge long arguments", async move {
+        let found = question.find().await;
+        if let Some(changed) = ask::changed(&call) {
+            return ask::check(Pending { thing: changed, ..call });
+        }
+        match found {
+            Some(found) if found.holds(&call.seat.core, &call.thing) => {
+                let digests = found.digests(&call.seat.core);
+                judged(call, arguments, &found.judgement, digests);
+            }
+            // The rules are others by now.
+            Some(_) => permit(call, arguments),
+            None => {
+                let message = "The rules could not be asked about it. Nothing was executed.";
+                ask::refuse(call, Refusal::new(Code::Denied, message));
+            }
+        }
+    });
+}
+
+/// `digests` of long arguments were made elsewhere.
+fn judged(call: Pending, arguments: Bytes, judgement: &Judgement, digests: Option<Digests>) {
     let core = &call.seat.core;
     if let Some(refusal) = call.thing.tool().and_then(|tool| withheld(tool, &call.seat)) {
         return ask::refuse(call, refusal);
     }
-    let judgement = core.gate.judge(call.seat.identity.who.known_name(), &call.thing, &arguments);
     let is_held = still::stands(core, call.thing.backend(), call.thing.effect());
-    match policy::decide(request(&call, &arguments), &judgement) {
-        Verdict::Deny(_) => ask::deny(call, denial(&judgement), &judgement),
-        Verdict::Allow(_) | Verdict::Ask(_) if is_held => held(call, arguments, &judgement),
-        Verdict::Allow(permit) => go(call, permit, arguments, &judgement),
-        Verdict::Ask(request) => asked(call, request, arguments, &judgement),
+    let digests = match digests {
+        Some(digests) => digests,
+        None if !apart::needs_digests(judgement, is_held) => Digests::default(),
+        // What holds it came while it was judged.
+        None if Question::of(&call, &arguments).is_some() => return permit(call, arguments),
+        None => Digests::of(&call, &arguments),
+    };
+    match policy::decide(request(&call, &arguments), judgement) {
+        Verdict::Deny(_) => ask::deny(call, denial(judgement), judgement),
+        Verdict::Allow(_) | Verdict::Ask(_) if is_held => held(call, arguments, judgement, digests),
+        Verdict::Allow(permit) => go(call, permit, arguments, judgement),
+        Verdict::Ask(request) => asked(call, request, arguments, judgement, digests),
     }
 }
 
@@ -115,12 +150,12 @@ pub(crate) fn request(call: &Pending, arguments: &Bytes) -> Request {
 }
 
 /// Something holds all of its kind. An approval of this very call by who knew of that goes through it.
-fn held(call: Pending, arguments: Bytes, judgement: &Judgement) {
+fn held(call: Pending, arguments: Bytes, judgement: &Judgement, digests: Digests) {
     if let Some(case) = approved(&call) {
         let (core, thing) = (Rc::clone(&call.seat.core), call.thing.clone());
         let Some(still) = still::unknown_to(&case, &core, thing.backend(), thing.effect()) else {
             let request = request(&call, &arguments);
-            return asked(call, request, arguments, judgement);
+            return asked(call, request, arguments, judgement, digests);
         };
         // It stays approved; the end of what holds it claims it.
         case.under_way.set(false);
@@ -128,8 +163,7 @@ fn held(call: Pending, arguments: Bytes, judgement: &Judgement) {
         case.news.notify_one();
         return core.queue_changed();
     }
-    let sent = call.thing.digest(Some(&arguments), &call.seat.core.ledger);
-    hold::hold(call, judgement, arguments, sent);
+    hold::hold(call, judgement, arguments, digests);
 }
 
 /// The case that a person has approved and that this is to run.
@@ -140,9 +174,8 @@ fn approved(call: &Pending) -> Option<Rc<Case>> {
     }
 }
 
-fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judgement) {
-    let sent = call.thing.digest(Some(&arguments), &call.seat.core.ledger);
-    request.digest = sent;
+fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judgement, digests: Digests) {
+    request.digest = digests.sent;
     if let Some(case) = approved(&call) {
         if call.thing.backend().is_past(case.row().decided_ms) {
             return hold::again(call, judgement, "its server has been started anew since it was approved");
@@ -156,7 +189,7 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
     }
     match by_grant(&call.seat.core, request, judgement) {
         Some(permit) => go(call, permit, arguments, judgement),
-        None => hold::hold(call, judgement, arguments, sent),
+        None => hold::hold(call, judgement, arguments, digests),
     }
 }
 
