@@ -2,22 +2,14 @@
 
 use crate::http_up::Remote;
 use crate::lend::{Host, Plug};
+use crate::orders::{self, lines};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::TcpStream;
 use stories::{Home, eventually, http, sample, text};
 
 fn home() -> Home {
-    let home = Home::new();
-    let lines = home.path("lines.txt").display().to_string();
-    let policy = json!({ "default": "allow" });
-    home.configure(&json!({ "mcpServers": { "s": sample(&["--file", &lines]) }, "policy": policy }));
-    home
-}
-
-fn lines(home: &Home) -> Vec<String> {
-    let text = std::fs::read_to_string(home.path("lines.txt")).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
+    orders::home(json!({ "default": "allow" }))
 }
 
 fn is_replayed(result: &Value) -> bool {

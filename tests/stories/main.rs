@@ -50,13 +50,21 @@ mod lost;
 #[cfg(unix)]
 mod manage;
 #[cfg(unix)]
+mod once;
+#[cfg(unix)]
 mod order;
 #[cfg(unix)]
+mod orders;
+#[cfg(unix)]
 mod others;
+#[cfg(unix)]
+mod pauses;
 #[cfg(unix)]
 mod person;
 #[cfg(unix)]
 mod pins;
+#[cfg(unix)]
+mod rules;
 #[cfg(unix)]
 mod sealed;
 #[cfg(unix)]
