@@ -92,6 +92,8 @@ pub struct Backend {
     shelf: RefCell<Rc<Shelf>>,
     findings: RefCell<Vec<String>>,
     instructions: RefCell<Option<ReadText>>,
+    /// Whether something that it lists speaks to the model.
+    is_flagged: Cell<bool>,
     /// What it listed last.
     latest: RefCell<Option<Rc<Listing>>>,
     /// What the tools of that say.
@@ -128,6 +130,7 @@ impl Backend {
             shelf: RefCell::default(),
             findings: RefCell::default(),
             instructions: RefCell::default(),
+            is_flagged: Cell::new(false),
             latest: RefCell::default(),
             known: RefCell::default(),
             stored: RefCell::default(),
@@ -277,6 +280,7 @@ impl Backend {
         };
         *self.shelf.borrow_mut() = Rc::new(shelf);
         *self.instructions.borrow_mut() = read.instructions;
+        self.is_flagged.set(self.shelf.borrow().is_flagged());
         *self.findings.borrow_mut() = read.findings;
         self.listed.set(true);
         if let Some(core) = self.core.upgrade() {
@@ -316,8 +320,12 @@ impl Backend {
         (!is_same).then_some((Code::DefinitionChanged, why))
     }
 
-    /// What it tells models of itself, as far as a person has nothing to look at first.
+    /// What it tells models of itself, as far as a person has nothing to look at first: a server with a definition that
+    /// speaks to the model says nothing at all (rules.md 14).
     pub fn instructions(&self) -> Option<String> {
+        if self.is_flagged.get() {
+            return None;
+        }
         let read = self.instructions.borrow();
         let read = read.as_ref()?;
         match read.review.shown() {

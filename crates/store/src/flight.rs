@@ -175,7 +175,8 @@ impl Place {
     /// Puts a flight file without marks in place. Only when the database has settled all older calls and knows `id`.
     pub(crate) fn open(self, run: &Path, id: FlightId) -> Result<(), StoreFault> {
         let path: PathBuf = run.join(FLIGHT_FILE);
-        places::replace_private(&path, &[MAGIC, id].concat())?;
+        // After a power loss it is another boot, whose marks nobody asks for.
+        places::replace_volatile(&path, &[MAGIC, id].concat())?;
         let file = places::private_options().write(true).open(&path).map_err(StoreFault::file(&path, "opening"))?;
         file.set_len(SIZE as u64).map_err(StoreFault::file(&path, "making room in"))?;
         // It is the only one that sets it.
