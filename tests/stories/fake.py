@@ -2,7 +2,7 @@
 """A scripted MCP server for the stories: each tool is one way in which real servers misbehave.
 
 Usage: fake.py [--discover modern|exit|silent|invalid] [--tools N --page N] [--list hang|exit|null|late|once|deep|flood] [--name NAME]
-               [--heavy N] [--tool ONLY] [--count FILE]
+               [--heavy N] [--tool ONLY] [--count FILE] [--asks LINES]
 With --count it has the prompt `count` and the resource `fake://count`, and writes a line to FILE for each that it gives.
 """
 import json
@@ -72,7 +72,9 @@ def tools():
     vendor = tool("vendor", {"x": {"type": "number", "maximum": 9007199254740993}})
     vendor["x-vendor"] = {"z": 1, "a": [1.0, 1e2]}
     vendor["execution"] = {"taskSupport": "optional"}
-    return many + named + [write_tool, vendor] + extra_tools
+    asks = tool("ask", {"n": {"type": "integer"}})
+    del asks["annotations"]
+    return many + named + [write_tool, vendor] + extra_tools + ([asks] if "--asks" in FLAGS else [])
 
 
 def listed(params):
@@ -94,7 +96,17 @@ def call(id, params):
     arguments = params.get("arguments")
     meta = params.get("_meta") or {}
     token = meta.get("progressToken")
-    if name == "echo":
+    if name == "ask":
+        if params.get("requestState") != "s" or "inputResponses" not in params:
+            form = {"mode": "form", "message": "which?", "requestedSchema": {"type": "object", "properties": {}}}
+            result(id, {"resultType": "input_required", "requestState": "s",
+                        "inputRequests": {"a": {"method": "elicitation/create", "params": form}}})
+        else:
+            with open(FLAGS["--asks"], "a", encoding="utf-8") as file:
+                file.write(json.dumps(arguments) + "\n")
+            more = {key: value for key, value in params.items() if key not in ("name", "arguments", "_meta")}
+            text(id, json.dumps(more, sort_keys=True))
+    elif name == "echo":
         text(id, json.dumps(arguments, ensure_ascii=False))
     elif name == "noise":
         write("Widget Server v1.2 ready\n\n")

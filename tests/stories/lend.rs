@@ -333,6 +333,45 @@ fn half_an_answer_is_never_taken_for_a_whole_one() {
 }
 
 #[test]
+fn a_host_that_reads_nothing_is_told_that_and_not_that_the_hub_ended() {
+    each(|plug| {
+        let home = Home::with(json!({ "s": sample(&[]) }));
+        let hub = home.serve();
+        let mut host = Host::lent(&home, plug, hub.pid(), "s__big_result");
+        for id in 40..160 {
+            host.call(id, "s__big_result", json!({ "bytes": 100_000 }));
+        }
+        assert!(!host.from.fill_buf().unwrap().is_empty());
+        eventually("nothing runs", || (home.json(&["server", "show", "s"])["running"] == 0).then_some(()));
+        // Some are in the pipe, more than the hub keeps come after them, and the rest ends with the connection.
+        let (mut answered, mut unread) = (0, 0);
+        for id in 40..160 {
+            let answer = loop {
+                let line = host.line();
+                assert!(!line.is_empty(), "{plug:?}: the adapter has ended");
+                // What was cut is no message.
+                match serde_json::from_str::<Value>(&line) {
+                    Ok(message) if message["id"].as_u64().is_some_and(|id| id >= 40) => break message,
+                    _ => {}
+                }
+            };
+            match answer["result"]["_meta"]["dev.callgate/outcome"]["message"].as_str() {
+                Some(why) => {
+                    assert!(why.contains("left more unread than the hub keeps"), "{plug:?}, {id}: {why}");
+                    unread += 1;
+                }
+                None => answered += 1,
+            }
+        }
+        assert!(answered > 0 && unread > 0, "{plug:?}: {answered} answered, {unread} not");
+        // The same hub goes on with it.
+        host.call(160, "s__echo", json!({ "text": "after" }));
+        assert_eq!(text(&host.answer(160)["result"]), "after");
+        assert_eq!(home.running(), hub.pid());
+    });
+}
+
+#[test]
 fn an_adapter_that_is_killed_leaves_its_seat() {
     let home = Home::with(json!({ "s": sample(&[]) }));
     let hub = home.serve();

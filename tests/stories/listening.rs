@@ -1,7 +1,8 @@
 //! Clients that listen to their tasks (`taskIds` of `subscriptions/listen`): they are told how each stands, exactly as
 //! `tasks/get` would tell it, and nobody else is.
 
-use crate::tasks::{Door, approve, ask, comes_to, get, home, host, lines, meta, order, takes_tasks, waiting};
+use crate::orders::{ORDER, lines, waiting};
+use crate::tasks::{Door, approve, ask, comes_to, get, home, host, meta, order, takes_tasks};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -161,8 +162,8 @@ fn over_http_the_news_come_on_the_stream_of_the_listening() {
     let hub = home.serve();
     drop(host(&home, "cursor"));
     let door = Door { hub: &hub, token: home.token() };
-    let call = json!({ "name": crate::tasks::ORDER, "arguments": { "text": "http" } });
-    let task = door.ask("tools/call", crate::tasks::ORDER, call).message()["result"]["taskId"].take();
+    let call = json!({ "name": ORDER, "arguments": { "text": "http" } });
+    let task = door.ask("tools/call", ORDER, call).message()["result"]["taskId"].take();
     let params = json!({ "notifications": { "taskIds": [task] }, "_meta": takes_tasks() });
     let body = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params }).to_string();
     let url = hub.url();

@@ -2,22 +2,14 @@
 
 use crate::http_up::Remote;
 use crate::lend::{Host, Plug};
+use crate::orders::{self, lines};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::TcpStream;
 use stories::{Home, eventually, http, sample, text};
 
 fn home() -> Home {
-    let home = Home::new();
-    let lines = home.path("lines.txt").display().to_string();
-    let policy = json!({ "default": "allow" });
-    home.configure(&json!({ "mcpServers": { "s": sample(&["--file", &lines]) }, "policy": policy }));
-    home
-}
-
-fn lines(home: &Home) -> Vec<String> {
-    let text = std::fs::read_to_string(home.path("lines.txt")).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
+    orders::home(json!({ "default": "allow" }))
 }
 
 fn is_replayed(result: &Value) -> bool {
@@ -220,6 +212,45 @@ fn a_write_that_nobody_answered_is_told_to_its_repetition_by_a_later_hub_once() 
     assert_eq!(outcome(&client.result("tools/call", call("b"))), "ran", "its client has had another result since");
     assert_eq!((lines(&home), unknown()), (vec!["a".to_owned(), "b".to_owned()], 2), "a person still settles them");
     hub.kill();
+}
+
+/// The client went while its call ran; it ran to its end, or the hub was gone before that.
+#[test]
+fn a_lost_reply_is_found_again_by_a_later_hub_once() {
+    for is_killed in [false, true] {
+        let home = home();
+        let mut hub = home.serve();
+        let host = || {
+            let mut client = home.stdio(&["--host", "cursor"]);
+            client.initialize("2025-11-25");
+            client.await_tool("s__slow_write");
+            client
+        };
+        let call = json!({ "name": "s__slow_write", "arguments": { "text": "once", "ms": 300 } });
+        let mut client = host();
+        client.send("tools/call", call.clone());
+        eventually("it runs", || (home.json(&["server", "show", "s"])["running"] == 1).then_some(()));
+        drop(client);
+        eventually("it ran", || (lines(&home) == ["once"]).then_some(()));
+        eventually("its answer came", || (home.json(&["server", "show", "s"])["running"] == 0).then_some(()));
+        // What was written down before this is durable with it.
+        home.json(&["pause"]);
+        home.json(&["resume"]);
+        if is_killed {
+            hub.kill();
+        } else {
+            assert_eq!(home.run(&["stop"]).0, 0);
+            hub.process.wait();
+        }
+        let _second = home.serve();
+        let mut client = host();
+        let found = client.result("tools/call", call.clone());
+        assert!(is_replayed(&found) && text(&found).contains("could not be delivered"), "{found}");
+        assert_eq!(lines(&home), ["once"]);
+        assert!(!is_replayed(&client.result("tools/call", call)));
+        assert_eq!(lines(&home), ["once", "once"]);
+        assert!(home.json(&["call", "list", "--unknown"])["calls"].as_array().unwrap().is_empty());
+    }
 }
 
 /// What a host is told of its open calls when their hub is killed, and what the next hub makes of each when it is made

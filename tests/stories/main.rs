@@ -37,6 +37,8 @@ mod isolation;
 #[cfg(unix)]
 mod keys;
 mod layers;
+#[cfg(unix)]
+mod legs;
 #[cfg(target_os = "linux")]
 mod lend;
 #[cfg(unix)]
@@ -48,9 +50,15 @@ mod lost;
 #[cfg(unix)]
 mod manage;
 #[cfg(unix)]
+mod once;
+#[cfg(unix)]
 mod order;
 #[cfg(unix)]
+mod orders;
+#[cfg(unix)]
 mod others;
+#[cfg(unix)]
+mod pauses;
 #[cfg(unix)]
 mod person;
 #[cfg(unix)]
@@ -59,6 +67,8 @@ mod pins;
 mod reasons;
 #[cfg(unix)]
 mod retries;
+#[cfg(unix)]
+mod rules;
 #[cfg(unix)]
 mod sealed;
 #[cfg(unix)]

@@ -2,22 +2,13 @@
 //! approved, exactly once, and tells its own client alone what it ended with.
 
 use crate::fake::fake;
+use crate::orders::{self, ORDER, lines, waiting};
 use serde_json::{Value, json};
 use std::path::Path;
-use stories::{Client, Home, HttpReply, Hub, command, eventually, http, sample, text};
-
-pub const ORDER: &str = "s__append_line";
+use stories::{Client, Home, HttpReply, Hub, command, eventually, http, text};
 
 pub fn home() -> Home {
-    let home = Home::new();
-    let lines = home.path("lines.txt").display().to_string();
-    home.configure(&json!({ "mcpServers": { "s": sample(&["--file", &lines]) } , "policy": {} }));
-    home
-}
-
-pub fn lines(home: &Home) -> Vec<String> {
-    let text = std::fs::read_to_string(home.path("lines.txt")).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
+    orders::home(json!({}))
 }
 
 pub fn meta(capabilities: Value) -> Value {
@@ -57,10 +48,6 @@ pub fn get(client: &mut Client, task: &Value) -> Value {
 /// The task when it has come to this.
 pub fn comes_to(client: &mut Client, task: &Value, status: &str) -> Value {
     eventually(status, || Some(get(client, task)["result"].take()).filter(|it| it["status"] == status))
-}
-
-pub fn waiting(home: &Home) -> Vec<Value> {
-    home.json(&["approval", "list"])["approvals"].as_array().unwrap().clone()
 }
 
 pub fn approve(home: &Home, approval: &Value) -> Value {

@@ -144,7 +144,7 @@ fn serve(places: &Places, args: &Serve, globals: &Globals, seed: Option<Seed>) -
         .build()
         .map_err(failed("no runtime could be made"))?;
     let local = LocalSet::new();
-    let outcome = runtime.block_on(local.run_until(relay(places, args, globals, prepared, server_logs, seed)));
+    let outcome = runtime.block_on(local.run_until(relay(places, args, globals, prepared, server_logs, (seed, &lock))));
     documents::remove(&places.endpoint());
     drop((hub_log, lock));
     outcome
@@ -156,12 +156,12 @@ async fn relay(
     globals: &Globals,
     prepared: Prepared,
     server_logs: Logs,
-    seed: Option<Seed>,
+    (seed, lock): (Option<Seed>, &Lock),
 ) -> Result<(), Fault> {
     let binary = std::env::current_exe().map_err(failed("the own binary cannot be found"))?;
     // The running file itself, also where an upgrade has put another one in its place.
     let image = Path::new("/proc/self/exe");
-    let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state, seed)?;
+    let launcher = Launcher::start(if image.exists() { image } else { &binary }, &places.state, seed, lock.past())?;
     let (tell, mut told) = mpsc::channel(256);
     let (settle, settled) = oneshot::channel();
     let mut options = store::Options::new(env!("CARGO_PKG_VERSION"));
@@ -323,8 +323,9 @@ async fn relay(
     }
     drop(doors);
     desk.end();
-    if !launcher.close(FAREWELL).await {
-        tracing::warn!("the guard was late");
+    match launcher.close(FAREWELL).await {
+        true => lock.all_left(),
+        false => tracing::warn!("the guard was late"),
     }
     documents::remove(&agent_socket);
     relay.core().settle();

@@ -112,11 +112,14 @@ async fn converse(stream: Stream, agents: AgentHandle, spoke: &Cell<bool>) -> io
         ended = peer::read_lines(&mut source, &mut buf, |line| conn.line(line)) => ended,
         ended = lent(&conn) => {
             // The adapter has nothing left to do for its host.
-            lend::leave(&source);
+            lend::tell(&source, lend::LEFT);
             ended
         }
         () = Rc::clone(&out).writer() => Ok(()),
     };
+    if conn.was_let_go() {
+        lend::tell(&source, lend::UNREAD);
+    }
     conn.leave();
     peer::flush_all();
     out.close();

@@ -6,7 +6,7 @@ use crate::catalog::read::{self, Effects, Read, ReadText};
 use crate::catalog::{Entry, Shelf, ToolEntry};
 use crate::config::Results;
 use crate::core::Core;
-use crate::gate::review;
+use crate::gate::{now_ms, review};
 use crate::lanes::Lanes;
 use crate::murmur::Murmur;
 use crate::record::Audit;
@@ -56,6 +56,8 @@ pub struct Rules {
     pub cleaner: Arc<Cleaner>,
     /// How long a result whose reply was lost answers the identical call.
     pub replay_lost: Duration,
+    /// Whether its process keeps something that later calls rely on.
+    pub stateful: bool,
 }
 
 impl Default for Rules {
@@ -72,6 +74,7 @@ impl Default for Rules {
             results: Results::default(),
             cleaner: Arc::new(Cleaner::new([])),
             replay_lost: Duration::ZERO,
+            stateful: false,
         }
     }
 }
@@ -89,6 +92,8 @@ pub struct Backend {
     shelf: RefCell<Rc<Shelf>>,
     findings: RefCell<Vec<String>>,
     instructions: RefCell<Option<ReadText>>,
+    /// Whether something that it lists speaks to the model.
+    is_flagged: Cell<bool>,
     /// What it listed last.
     latest: RefCell<Option<Rc<Listing>>>,
     /// What the tools of that say.
@@ -106,6 +111,9 @@ pub struct Backend {
     murmur: RefCell<Murmur>,
     /// Results that broke the output schema of their tool and were passed on.
     broken: Cell<u64>,
+    was_ready: Cell<bool>,
+    /// When its process ended last, in milliseconds since 1970; those of an earlier hub have ended, too.
+    ended_ms: Cell<u64>,
 }
 
 impl Backend {
@@ -122,6 +130,7 @@ impl Backend {
             shelf: RefCell::default(),
             findings: RefCell::default(),
             instructions: RefCell::default(),
+            is_flagged: Cell::new(false),
             latest: RefCell::default(),
             known: RefCell::default(),
             stored: RefCell::default(),
@@ -132,6 +141,8 @@ impl Backend {
             subject: OnceCell::new(),
             murmur: RefCell::default(),
             broken: Cell::new(0),
+            was_ready: Cell::new(false),
+            ended_ms: Cell::new(now_ms()),
         })
     }
 
@@ -269,6 +280,7 @@ impl Backend {
         };
         *self.shelf.borrow_mut() = Rc::new(shelf);
         *self.instructions.borrow_mut() = read.instructions;
+        self.is_flagged.set(self.shelf.borrow().is_flagged());
         *self.findings.borrow_mut() = read.findings;
         self.listed.set(true);
         if let Some(core) = self.core.upgrade() {
@@ -308,8 +320,12 @@ impl Backend {
         (!is_same).then_some((Code::DefinitionChanged, why))
     }
 
-    /// What it tells models of itself, as far as a person has nothing to look at first.
+    /// What it tells models of itself, as far as a person has nothing to look at first: a server with a definition that
+    /// speaks to the model says nothing at all (rules.md 14).
     pub fn instructions(&self) -> Option<String> {
+        if self.is_flagged.get() {
+            return None;
+        }
         let read = self.instructions.borrow();
         let read = read.as_ref()?;
         match read.review.shown() {
@@ -326,6 +342,11 @@ impl Backend {
         self.instructions.borrow().clone()
     }
 
+    /// Whether what a person approved at that time was for a process that has ended, and for what it kept (rules.md 24).
+    pub(crate) fn is_past(&self, at_ms: u64) -> bool {
+        self.rules.stateful && at_ms <= self.ended_ms.get()
+    }
+
     /// Takes its entries away and breaks the cycle between them and itself.
     pub fn clear(&self) {
         *self.shelf.borrow_mut() = Rc::default();
@@ -338,6 +359,10 @@ pub struct Watch(pub Weak<Backend>);
 impl Watcher for Watch {
     fn state_changed(&self) {
         if let Some(backend) = self.0.upgrade() {
+            let is_ready = backend.server().is_some_and(|server| server.is_ready());
+            if backend.was_ready.replace(is_ready) && !is_ready {
+                backend.ended_ms.set(now_ms());
+            }
             backend.news.notify_waiters();
             if let Some(core) = backend.core.upgrade() {
                 core.server_changed(&backend);

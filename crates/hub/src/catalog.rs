@@ -206,6 +206,15 @@ pub struct Shelf {
     pub templates: Vec<Rc<Entry>>,
 }
 
+impl Shelf {
+    /// Whether something in it speaks to the model.
+    pub(crate) fn is_flagged(&self) -> bool {
+        let others = [&self.prompts, &self.resources, &self.templates].into_iter().flatten();
+        self.tools.iter().any(|tool| tool.review().is_flagged())
+            || others.into_iter().any(|it| it.read.review.is_flagged())
+    }
+}
+
 /// Which list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ListKind {

@@ -9,17 +9,17 @@ use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::gate::case::{Case, Fan};
 use crate::gate::glance;
-use crate::gate::lost::{End, Lost};
+use crate::gate::lost::{End, Kept, Lost};
 use crate::gate::receipt::{self, Asked};
 use crate::gate::result::{Inspected, Look};
-use crate::gate::{settle, unanswered};
+use crate::gate::{apart, interim, owed, settle, unanswered};
 use crate::lanes::Entered;
 use crate::murmur::Murmur;
 use crate::record::{self, Record};
 use crate::thing;
 use bytes::Bytes;
-use contract::Effort;
 use contract::outcome::{Code, Output, Refusal};
+use contract::{Effort, Hash};
 use frame::{Answer, Ask, Level, Origin, Params, Progress, Reply, object};
 use policy::{Effect, Permit};
 use std::cell::{Cell, RefCell};
@@ -153,9 +153,27 @@ impl Run {
         if let Some(case) = &self.case {
             // Written before the intent, in the same queue: an intent never lacks its record.
             self.core.ledger.save_call(case.row().clone());
-        } else if let (Some(tool), Some(seat)) = (&self.tool, self.seat.upgrade()) {
+        } else if let Some(tool) = &self.tool {
             let raw = self.asked.as_ref().and_then(|asked| asked.get("arguments"));
-            let asked = thing::digest_of(raw.as_ref(), tool, &self.core.ledger);
+            if raw.as_ref().is_some_and(|raw| raw.len() >= apart::LONG) {
+                let (me, leave_out) = (Rc::clone(self), thing::left_out(tool).map(Box::<str>::from));
+                task::spawn("digest long arguments", async move {
+                    let digesting = move || thing::plain_digest(raw.as_ref(), leave_out.as_deref());
+                    let digest = tokio::task::spawn_blocking(digesting).await.ok().flatten();
+                    if me.phase.get() == Phase::Intent {
+                        me.intend(digest.map(|digest| me.core.ledger.keyed(digest)));
+                    }
+                });
+                return;
+            }
+            return self.intend(thing::digest_of(raw.as_ref(), tool, &self.core.ledger));
+        }
+        self.intend(None);
+    }
+
+    /// `asked`: by what a repetition is known of a call without a record of its own.
+    fn intend(self: &Rc<Self>, asked: Option<Hash>) {
+        if let Some(seat) = self.seat.upgrade() {
             self.record.borrow_mut().repeated_by(&seat.identity.session, asked);
         }
         linger::rest();
@@ -277,7 +295,7 @@ impl Run {
                         // The waiter would only come back here.
                         drop(call.cancel(why));
                         if let Some(lost) = self.lost.borrow_mut().take() {
-                            lost.ended(End::Unknown);
+                            owed::ended(&self.core, &lost, End::Unknown);
                         }
                     }
                 }
@@ -322,7 +340,7 @@ impl Run {
     fn listen_on(&self) {
         let (Some((tool, asked)), Some(seat)) = (self.must_arrive(), self.seat.upgrade()) else { return };
         let Some(which) = receipt::which(&seat, tool, self.record.borrow().number(), &asked) else { return };
-        *self.lost.borrow_mut() = Some(self.core.gate.lost.put(which, End::Open));
+        *self.lost.borrow_mut() = Some(owed::put(&self.core, which, None));
     }
 
     /// A call of a tool that may change something and whose bytes have left.
@@ -334,11 +352,15 @@ impl Run {
     /// Hands the answer over; who may have changed something is told of it surely, or finds it again.
     fn tell(&self, answer: Answer) {
         let Some(reply) = self.reply.borrow_mut().take() else { return };
+        if interim::of(&answer).is_some() {
+            // Nothing was done yet: one that is lost is asked again.
+            return reply.done(answer);
+        }
         let Some((tool, asked)) = self.must_arrive() else { return reply.done(answer) };
         match (&self.case, self.seat.upgrade()) {
             (Some(case), _) => case.deliver(&answer),
             (None, Some(seat)) => {
-                let receipt = receipt::of(&seat, tool, self.record.borrow().number(), asked, &answer);
+                let receipt = receipt::of(&seat, tool, self.record.borrow().number(), (asked, Kept::Store), &answer);
                 reply.deliver(answer, receipt);
             }
             (None, None) => reply.done(answer),
@@ -364,10 +386,12 @@ impl Run {
     fn finish(self: &Rc<Self>, end: Result<Answer, Failure>) {
         if self.phase.replace(Phase::Over) == Phase::Over {
             if let Some(lost) = self.lost.borrow_mut().take() {
-                lost.ended(match end {
+                let end = match end {
                     Err(failure) if !failure.was_sent() => End::NotSent,
+                    Ok(answer) if interim::of(&answer).is_some() => End::NotSent,
                     end => End::of(end.ok()),
-                });
+                };
+                owed::ended(&self.core, &lost, end);
             }
             return;
         }

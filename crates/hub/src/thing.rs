@@ -214,9 +214,14 @@ impl Thing {
         }
     }
 
-    /// The same with nothing in them but what was decided about, and of `_meta` what belongs to the protocol and to
-    /// tracing.
-    pub(crate) fn bare_params(&self, asked: &frame::Params, arguments: &Bytes) -> Bytes {
+    /// The same with nothing in them but what was decided about, the client's reply to what its server asked, and of `_meta`
+    /// what belongs to the protocol and to tracing.
+    pub(crate) fn bare_params(
+        &self,
+        asked: &frame::Params,
+        arguments: &Bytes,
+        reply: &[(&'static str, Bytes)],
+    ) -> Bytes {
         let (mut out, rest) = match self {
             Thing::Tool(tool) => {
                 let name = object::quote(&tool.read.tool.name);
@@ -227,9 +232,14 @@ impl Thing {
         out.extend_from_slice(arguments);
         out.extend_from_slice(rest);
         let bare = Bytes::from(out);
+        let mut edit = object::Edit::new();
+        for (name, value) in reply {
+            edit = edit.set(name, value.clone());
+        }
         match asked.get("_meta").and_then(|meta| known_meta(&meta)) {
-            Some(meta) => object::Edit::new().set("_meta", meta).apply(&bare).join(),
-            None => bare,
+            Some(meta) => edit.set("_meta", meta).apply(&bare).join(),
+            None if reply.is_empty() => bare,
+            None => edit.apply(&bare).join(),
         }
     }
 

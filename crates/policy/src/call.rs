@@ -61,6 +61,9 @@ pub enum Event {
     Withdraw,
     /// Certainly nothing was sent of it: cancelled, refused or crashed before its flight mark.
     NotSent(Leave),
+    /// Its server asks its client for more before it does it (`input_required`): the next leg of the same call goes on by the
+    /// same leave.
+    Interim(Leave),
     /// It ended with an answer, or with a failure of which it is known that it ran.
     End,
     /// It was sent and no answer will come: the hub, the server or the time ran out.
@@ -128,7 +131,7 @@ impl CallState {
 
 impl Event {
     /// Every event.
-    pub const ALL: [Event; 16] = [
+    pub const ALL: [Event; 18] = [
         Event::Ask,
         Event::Refuse,
         Event::Approve,
@@ -140,6 +143,8 @@ impl Event {
         Event::Withdraw,
         Event::NotSent(Leave::Rules),
         Event::NotSent(Leave::Person),
+        Event::Interim(Leave::Rules),
+        Event::Interim(Leave::Person),
         Event::End,
         Event::Lost,
         Event::Ran,
@@ -160,6 +165,7 @@ impl Event {
             Event::Forbid => "forbidden",
             Event::Withdraw => "taken back",
             Event::NotSent(Leave::Rules | Leave::Person) => "given back",
+            Event::Interim(Leave::Rules | Leave::Person) => "left half done",
             Event::End => "ended",
             Event::Lost => "lost",
             Event::Ran => "settled as run",
@@ -187,6 +193,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Forbid
             | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
+            | Event::Interim(Leave::Rules | Leave::Person)
             | Event::End
             | Event::Lost
             | Event::Ran
@@ -202,6 +209,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Claim
             | Event::Stricter
             | Event::NotSent(Leave::Rules | Leave::Person)
+            | Event::Interim(Leave::Rules | Leave::Person)
             | Event::End
             | Event::Lost
             | Event::Ran
@@ -219,6 +227,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Ask
             | Event::Refuse
             | Event::NotSent(Leave::Rules | Leave::Person)
+            | Event::Interim(Leave::Rules | Leave::Person)
             | Event::End
             | Event::Lost
             | Event::Ran
@@ -226,8 +235,8 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Forget => unfit,
         },
         CallState::Intent => match event {
-            Event::NotSent(Leave::Rules) => Ok(CallState::Freed),
-            Event::NotSent(Leave::Person) => Ok(CallState::Approved),
+            Event::NotSent(Leave::Rules) | Event::Interim(Leave::Rules) => Ok(CallState::Freed),
+            Event::NotSent(Leave::Person) | Event::Interim(Leave::Person) => Ok(CallState::Approved),
             Event::End => Ok(CallState::Settled),
             Event::Lost => Ok(CallState::Unknown),
             // Nobody takes back what is on its way.
@@ -258,6 +267,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Forbid
             | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
+            | Event::Interim(Leave::Rules | Leave::Person)
             | Event::Lost
             | Event::Forget => unfit,
         },
@@ -273,6 +283,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Forbid
             | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
+            | Event::Interim(Leave::Rules | Leave::Person)
             | Event::End
             | Event::Lost
             | Event::Ran
@@ -289,6 +300,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Forbid
             | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
+            | Event::Interim(Leave::Rules | Leave::Person)
             | Event::End
             | Event::Lost
             | Event::Ran

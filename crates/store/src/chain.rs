@@ -1,6 +1,7 @@
 //! The keyed hashes of the audit: the chain over rows, and the tags that stand for values and unknown names.
 
-use crate::{StoreFault, places};
+use crate::StoreFault;
+use crate::places::{self, Draft};
 use contract::Hash;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -82,9 +83,9 @@ impl Keys {
         }
     }
 
-    /// Puts a new key into its file.
-    pub(crate) fn keep(dir: &Path, key: &[u8; 32]) -> Result<(), StoreFault> {
-        places::replace_private(&dir.join(KEY_FILE), format!("{}\n", hex(key)).as_bytes())
+    /// The file of a new key.
+    pub(crate) fn draft(dir: &Path, key: &[u8; 32]) -> Result<Draft, StoreFault> {
+        Draft::new(&dir.join(KEY_FILE), format!("{}\n", hex(key)).as_bytes())
     }
 }
 

@@ -11,9 +11,13 @@ use std::sync::{Arc, OnceLock};
 /// File inside the run folder.
 pub(crate) const FLIGHT_FILE: &str = "flight";
 const RECORD: usize = 16;
-const MAGIC: [u8; 8] = *b"CGFLIGHT";
+const MAGIC: [u8; 8] = *b"CGFLIGH2";
+/// Of builds whose file only grew.
+const OLD_MAGIC: [u8; 8] = *b"CGFLIGHT";
 const WORDS: usize = 1024;
 const IN_FLIGHT: u8 = 1;
+/// Bytes of the file: its head and all slots. A shorter one has lost marks.
+const SIZE: usize = (WORDS * 64 + 1) * RECORD;
 
 /// Which slots hold a mark that still counts. The relay sets, the committer clears.
 #[derive(Clone)]
@@ -121,7 +125,9 @@ impl Marks {
             return Ok(None);
         }
         let content = std::fs::read(&path).map_err(StoreFault::file(&path, "reading"))?;
-        Ok(content.split_at_checked(RECORD).filter(|(head, _)| head[..8] == MAGIC).map(|(head, records)| {
+        let is_whole = |head: &[u8]| head[..8] == OLD_MAGIC || head[..8] == MAGIC && content.len() >= SIZE;
+        let parts = content.split_at_checked(RECORD).filter(|(head, _)| is_whole(head));
+        Ok(parts.map(|(head, records)| {
             let mut id = [0; 8];
             id.copy_from_slice(&head[8..]);
             Marks { id, records: records.to_vec() }
@@ -169,8 +175,10 @@ impl Place {
     /// Puts a flight file without marks in place. Only when the database has settled all older calls and knows `id`.
     pub(crate) fn open(self, run: &Path, id: FlightId) -> Result<(), StoreFault> {
         let path: PathBuf = run.join(FLIGHT_FILE);
-        places::replace_private(&path, &[MAGIC, id].concat())?;
+        // After a power loss it is another boot, whose marks nobody asks for.
+        places::replace_volatile(&path, &[MAGIC, id].concat())?;
         let file = places::private_options().write(true).open(&path).map_err(StoreFault::file(&path, "opening"))?;
+        file.set_len(SIZE as u64).map_err(StoreFault::file(&path, "making room in"))?;
         // It is the only one that sets it.
         let _ = self.0.set(file);
         Ok(())

@@ -16,6 +16,7 @@ mod cut;
 mod engine;
 mod facets;
 mod fault;
+mod first;
 mod flight;
 mod jobs;
 mod kept;

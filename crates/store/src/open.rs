@@ -5,6 +5,7 @@ use crate::anchor::{Anchor, Trust};
 use crate::chain::{self, Keys, hex};
 use crate::committer::{Committer, CommitterThread, Listener, Shared, Told};
 use crate::engine::{ANCHOR_EVERY, Anchors, Engine, Parts};
+use crate::first;
 use crate::flight::{self, Flight, Marks};
 use crate::kept::Kept;
 use crate::ledger::Ledger;
@@ -226,19 +227,13 @@ impl Store {
         let mut listener: Option<Listener> = Some(Box::new(told));
         let work = move || {
             let begin = || -> Result<(Engine, Settlement), StoreFault> {
-                if let Some(key) = new_key {
-                    Keys::keep(&dir, &key)?;
-                }
-                let mut conn = match conn {
-                    Some(conn) => conn,
+                let (mut conn, seal) = match conn {
+                    Some(conn) => (conn, seal.map_or_else(|| Seal::make(&dir), Ok)?),
                     None => {
-                        places::make_database(&path, found)?;
-                        let mut conn = connect(&path, options.durability)?;
-                        schema::migrate(&mut conn, &path)?;
-                        conn
+                        let seal = first::make(&dir, &path, new_key, seal)?;
+                        (connect(&path, options.durability)?, seal)
                     }
                 };
-                let seal = seal.map_or_else(|| Seal::make(&dir), Ok)?;
                 let anchor = Anchor::read(&dir)?;
                 let begun = settle::begin(&mut conn, &options, (&keys, &seal, &sealed), anchor, (id, boot), &left)
                     .map_err(StoreFault::sql(&path, "beginning a run"))?;

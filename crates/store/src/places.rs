@@ -108,18 +108,56 @@ pub(crate) fn read_private(path: &Path) -> Result<Option<Vec<u8>>, StoreFault> {
 
 /// Puts a small file in place as a whole: a reader, or a crash, finds the old content or the new.
 pub(crate) fn replace_private(path: &Path, content: &[u8]) -> Result<(), StoreFault> {
-    let writing = || StoreFault::file(path, "writing");
-    let mut draft = PathBuf::from(path);
-    draft.as_mut_os_string().push(".new");
-    match fs::remove_file(&draft) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(writing()(error)),
-        _ => {}
+    put(vec![Draft::new(path, content)?])
+}
+
+/// The same for what is worth nothing after a power loss, and so is not waited for.
+pub(crate) fn replace_volatile(path: &Path, content: &[u8]) -> Result<(), StoreFault> {
+    Draft::new(path, content)?.put()
+}
+
+/// A file that does not stand in its place yet.
+pub(crate) struct Draft {
+    file: File,
+    draft: PathBuf,
+    place: PathBuf,
+}
+
+impl Draft {
+    /// A draft with that content, whatever an earlier one left.
+    pub(crate) fn new(path: &Path, content: &[u8]) -> Result<Draft, StoreFault> {
+        let writing = || StoreFault::file(path, "writing");
+        let mut draft = PathBuf::from(path);
+        draft.as_mut_os_string().push(".new");
+        match fs::remove_file(&draft) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(writing()(error)),
+            _ => {}
+        }
+        let mut file = private_options().write(true).create_new(true).open(&draft).map_err(writing())?;
+        file.write_all(content).map_err(writing())?;
+        Ok(Draft { file, draft, place: path.to_owned() })
     }
-    let mut file = private_options().write(true).create_new(true).open(&draft).map_err(writing())?;
-    file.write_all(content).map_err(writing())?;
-    file.sync_data().map_err(writing())?;
-    fs::rename(&draft, path).map_err(writing())?;
-    sync_folder(path);
+    /// Where it is written.
+    pub(crate) fn path(&self) -> &Path {
+        &self.draft
+    }
+    fn put(self) -> Result<(), StoreFault> {
+        fs::rename(&self.draft, &self.place).map_err(StoreFault::file(&self.place, "writing"))
+    }
+}
+
+/// Puts drafts of one folder in their places, in this order, each whole.
+pub(crate) fn put(drafts: Vec<Draft>) -> Result<(), StoreFault> {
+    for draft in &drafts {
+        draft.file.sync_data().map_err(StoreFault::file(&draft.place, "writing"))?;
+    }
+    let folder = drafts.last().map(|draft| draft.place.clone());
+    for draft in drafts {
+        draft.put()?;
+    }
+    if let Some(path) = folder {
+        sync_folder(&path);
+    }
     Ok(())
 }
 
@@ -163,15 +201,6 @@ pub(crate) fn find_database(dir: &Path) -> Result<(PathBuf, Found), StoreFault> 
         }
     }
     Ok((path, found))
-}
-
-/// Makes the empty file of a database that was not found, so that SQLite never chooses a mode.
-pub(crate) fn make_database(path: &Path, found: Found) -> Result<(), StoreFault> {
-    if found == Found::Absent {
-        let creating = StoreFault::file(path, "making the file");
-        private_options().write(true).create_new(true).open(path).map_err(creating)?;
-    }
-    Ok(())
 }
 
 #[cfg(all(test, target_os = "linux"))]

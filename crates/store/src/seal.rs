@@ -2,7 +2,8 @@
 //! that a copied database tells no values. What it opens is bound to one call and one column.
 
 use crate::chain::{new_key, unhex};
-use crate::{CallNumber, StoreFault, chain, places};
+use crate::places::{self, Draft};
+use crate::{CallNumber, StoreFault, chain};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use sha2::{Digest, Sha256};
@@ -55,11 +56,17 @@ impl Seal {
         }
     }
 
-    /// Puts a new key into its file. What was sealed by a key that is gone stays sealed, and is told as such.
-    pub(crate) fn make(dir: &Path) -> Result<Seal, StoreFault> {
+    /// A new key and its file. What was sealed by a key that is gone stays sealed, and is told as such.
+    pub(crate) fn draft(dir: &Path) -> Result<(Seal, Draft), StoreFault> {
         let key = new_key()?;
-        places::replace_private(&dir.join(SEAL_FILE), format!("{}\n", chain::hex(&key)).as_bytes())?;
-        Ok(Seal::new(&key))
+        let draft = Draft::new(&dir.join(SEAL_FILE), format!("{}\n", chain::hex(&key)).as_bytes())?;
+        Ok((Seal::new(&key), draft))
+    }
+    /// Puts a new key into its place.
+    pub(crate) fn make(dir: &Path) -> Result<Seal, StoreFault> {
+        let (seal, draft) = Seal::draft(dir)?;
+        places::put(vec![draft])?;
+        Ok(seal)
     }
 
     /// Seals with a random nonce.

@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 const MOMENT: Duration = Duration::from_micros(50);
 
+/// Between two looks at a list: asking all the time would take the processors from what is measured.
+const LOOK: Duration = Duration::from_micros(500);
+
 /// Sleeps; a signal may cut it short.
 pub fn pause(time: Duration) -> Result<(), Fault> {
     let wait = rustix::event::Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos().into() };
@@ -101,6 +104,6 @@ fn until_listed(peer: &mut dyn Peer, era: Era, expect: usize) -> Result<usize, F
         if start.elapsed() > PATIENCE {
             return Err(Fault::Peer(format!("{tools} tools listed, not {expect}")));
         }
-        pause(MOMENT)?;
+        pause(LOOK)?;
     }
 }

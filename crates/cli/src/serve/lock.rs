@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use upstream::launch::Past;
 
 /// How long a hub that was just killed may still hold the lock while the system takes it down.
 const DYING: Duration = Duration::from_millis(300);
@@ -14,7 +15,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// The lock; it ends with the process, however that ends.
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+    past: Past,
 }
 
 impl Lock {
@@ -42,9 +44,22 @@ impl Lock {
             };
             return Err(Fault::Running(holder.trim().parse().unwrap_or(0)));
         }
+        // Who leaves in order takes the pid out.
+        let past = if file.metadata().map_err(broken)?.len() == 0 { Past::Left } else { Past::Unknown };
         file.set_len(0).and_then(|()| file.rewind()).map_err(broken)?;
         writeln!(file, "{}", std::process::id()).map_err(broken)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file, past })
+    }
+
+    /// Whether the hub before this one left in order, with all that it had started.
+    pub(super) fn past(&self) -> Past {
+        self.past
+    }
+
+    /// Notes that everything that was started is gone.
+    pub(super) fn all_left(&self) {
+        // Where it fails the next hub looks for what is left.
+        let _ = self.file.set_len(0);
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Word {
     Loan,
     /// The host has left.
     Left,
+    /// The hub lets go of a host that does not read.
+    Unread,
 }
 
 /// A host's pipes, to be lent.
@@ -97,6 +99,7 @@ impl Lender {
             Stage::Asked if is(lend::LEND) => self.stage = Stage::Ready,
             Stage::Asked if is(lend::KEEP) => self.stage = Stage::Wanted,
             Stage::Away if is(lend::LEFT) => return Word::Left,
+            Stage::Away if is(lend::UNREAD) => return Word::Unread,
             _ => return Word::Mcp,
         }
         Word::Loan

@@ -9,6 +9,7 @@ pub enum Word {
     Mcp,
     Loan,
     Left,
+    Unread,
 }
 
 /// The lender that never lends.

@@ -58,6 +58,8 @@ pub struct Pump<'a> {
     /// What this hub was told before it has greeted: it has taken nothing of it up then.
     unsure: Unsure,
     lender: Lender,
+    /// What open requests are told when the hub has gone.
+    lost: Silence<'static>,
     look_at: Option<Instant>,
     look_wait: Duration,
     ears: system::Ears,
@@ -78,6 +80,7 @@ impl<'a> Pump<'a> {
         let lender = Lender::new(attach.mode.as_deref() == Some("lend"));
         Pump {
             lender,
+            lost: Silence::HubEnded,
             places,
             attach,
             launched,
@@ -128,6 +131,10 @@ impl<'a> Pump<'a> {
             }
             match self.lender.hear(&text) {
                 Word::Left => return Some(End::HostLeft),
+                Word::Unread => {
+                    self.lost = Silence::Unread;
+                    continue;
+                }
                 Word::Loan => continue,
                 Word::Mcp => {}
             }
@@ -244,7 +251,8 @@ impl<'a> Pump<'a> {
             self.look_at = Some(Instant::now() + AGAIN);
             return;
         }
-        self.fail_all(Silence::HubEnded);
+        let why = std::mem::replace(&mut self.lost, Silence::HubEnded);
+        self.fail_all(why);
         self.look_at = Some(Instant::now() + self.look_wait);
     }
 

@@ -14,6 +14,8 @@ pub enum OutputCheck {
     Fits,
     /// It says that it is an error: no schema holds for it.
     IsError,
+    /// It is no end but a question to the client: no schema holds for it either.
+    Interim,
     /// It breaks the schema, or has no `structuredContent` at all; all problems at once.
     Breaks(Vec<Problem>),
 }
@@ -36,6 +38,9 @@ pub fn check_output(result: &[u8], schema: &Compiled, effort: Effort) -> Result<
     };
     if tree.root().get("isError").and_then(Value::boolean) == Some(true) {
         return Ok(OutputCheck::IsError);
+    }
+    if tree.root().get("resultType").and_then(Value::string).as_deref() == Some("input_required") {
+        return Ok(OutputCheck::Interim);
     }
     let Some(content) = tree.root().get("structuredContent").filter(|content| content.kind() != Kind::Null) else {
         return broken("is missing, though the tool has an output schema");

@@ -1,6 +1,8 @@
 //! Files by their names: those that hold secrets, and those that agents take their rules from.
 
 use super::classes::*;
+use aho_corasick::AhoCorasick;
+use std::sync::LazyLock;
 
 /// Names of files that hold secrets, and parts of such names.
 const SECRET_FILES: [&str; 59] = [
@@ -79,7 +81,9 @@ const AGENT_FILES: [&str; 8] = [
 
 /// The classes of a path or file name in small letters.
 pub(super) fn classes_of(name: &str) -> Classes {
-    if SECRET_FILES.iter().any(|file| name.contains(file)) {
+    static SECRET: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(SECRET_FILES).ok());
+    // A handful of literals always fits; if ever not, every path is one of secrets.
+    if SECRET.as_ref().is_none_or(|files| files.is_match(name)) {
         return SECRET_FILE;
     }
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);

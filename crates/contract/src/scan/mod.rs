@@ -4,6 +4,7 @@
 mod classes;
 mod files;
 mod forms;
+mod index;
 mod lexicon;
 mod rules;
 mod signs;

@@ -3,7 +3,9 @@
 
 use super::Talk;
 use super::classes::*;
+use super::index::Index;
 use super::words::Sentence;
+use std::sync::LazyLock;
 
 /// A rule.
 pub(super) struct Rule {
@@ -162,10 +164,19 @@ const TALK: &[Rule] = &[
 
 /// What a sentence says to a model; None where it describes.
 pub(super) fn judge(sentence: &Sentence) -> Option<Talk> {
-    TALK.iter().find(|rule| rule.fits(sentence)).map(|rule| rule.talk)
+    static INDEX: LazyLock<Index> = LazyLock::new(|| Index::of(TALK.iter()));
+    INDEX.candidates(sentence.all).map(|place| &TALK[place]).find(|rule| rule.fits(sentence)).map(|rule| rule.talk)
 }
 
 impl Rule {
+    /// The classes of its first step, and of its second if it has one.
+    pub(super) fn begins_with(&self) -> (Classes, Option<Classes>) {
+        match self.shape {
+            Shape::Meet(classes) | Shape::Free(classes) => (classes[0], classes.get(1).copied()),
+            Shape::Steps(steps) => (steps[0].0, steps.get(1).map(|(class, _)| *class)),
+        }
+    }
+
     pub(super) fn fits(&self, sentence: &Sentence) -> bool {
         let Sentence { words, all, .. } = sentence;
         if all & self.spared != 0 {

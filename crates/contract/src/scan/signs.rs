@@ -3,9 +3,11 @@
 
 use super::Talk;
 use super::classes::*;
+use super::index::Index;
 use super::rules::{Rule, meet, steps};
 use super::words::Sentence;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// So much has to come together.
 const ENOUGH: u8 = 4;
@@ -211,7 +213,9 @@ struct Read {
 
 impl Weighed {
     pub(super) fn add(&mut self, sentence: &Sentence, place: Place) {
-        let signs = SIGNS.iter().filter(|sign| sign.rule.fits(sentence)).collect();
+        static INDEX: LazyLock<Index> = LazyLock::new(|| Index::of(SIGNS.iter().map(|sign| &sign.rule)));
+        let candidates = INDEX.candidates(sentence.all).map(|place| &SIGNS[place]);
+        let signs = candidates.filter(|sign| sign.rule.fits(sentence)).collect();
         self.0.push(Read { span: sentence.span.clone(), signs, place: weight_of(place, sentence) });
     }
 

@@ -30,6 +30,7 @@ fn structure_must_be_what_was_promised_and_errors_need_not() {
     check(r#"{"isError":false,"structuredContent":{"total":9007199254740993}}"#, &OutputCheck::Fits);
     check(r#"{"isError":true,"content":[{"type":"text","text":"no"}]}"#, &OutputCheck::IsError);
     check(r#"{"structuredContent":{"total":"x"},"isError":true}"#, &OutputCheck::IsError);
+    check(r#"{"resultType":"input_required","requestState":"s"}"#, &OutputCheck::Interim);
     check_broken(
         r#"{"content":[],"structuredContent":{"total":"secret","state":"Open"}}"#,
         json!([{"path": "/total", "problem": "has the wrong type, is a string", "expected": "integer"},

@@ -55,6 +55,8 @@ pub(super) struct Conn {
     current: Cell<Option<u64>>,
     pub(super) listens: RefCell<Vec<Listen>>,
     fresh: Cell<bool>,
+    /// Whether its lent pipes were let go because it reads nothing.
+    let_go: Cell<bool>,
 }
 
 impl Conn {
@@ -76,7 +78,13 @@ impl Conn {
             current: Cell::new(None),
             listens: RefCell::default(),
             fresh: Cell::new(true),
+            let_go: Cell::new(false),
         })
+    }
+
+    /// Whether its host's pipes were let go because the host does not read.
+    pub(super) fn was_let_go(&self) -> bool {
+        self.let_go.get()
     }
 
     /// The client has gone: everything it had asked for is cancelled.
@@ -228,6 +236,8 @@ impl Conn {
     pub(super) fn put(&self, write: impl FnOnce(&mut dyn Sink), receipts: impl IntoIterator<Item = Receipt>) {
         if self.out.line(write).is_err() {
             // It reads nothing any more: an answer that is lost would be waited for in vain.
+            let is_full = !self.out.is_closed() && self.loan.journal().is_some();
+            self.let_go.set(is_full || self.let_go.get());
             self.out.close_now();
         }
         receipts.into_iter().for_each(|receipt| self.out.keep(receipt));

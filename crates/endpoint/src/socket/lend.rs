@@ -25,11 +25,11 @@ pub(super) use loan::Loan;
 #[cfg(target_os = "linux")]
 pub use memory::{Memory, can_lend, offer};
 #[cfg(not(target_os = "linux"))]
-pub(super) use none::{LentSource, Loan, Offer, Slot, first, leave};
+pub(super) use none::{LentSource, Loan, Offer, Slot, first, tell};
 #[cfg(target_os = "linux")]
 pub use recover::recover;
 #[cfg(target_os = "linux")]
-pub(super) use source::{LentSource, Offer, first, leave};
+pub(super) use source::{LentSource, Offer, first, tell};
 
 use bytes::Bytes;
 use frame::{Level, Line};
@@ -42,6 +42,9 @@ pub const KEEP: &[u8] = b"{\"callgate\":{\"lend\":\"keep\"}}\n";
 pub const GO: &[u8] = b"{\"callgate\":{\"lend\":\"go\"}}\n";
 /// What the hub says when the host has left.
 pub const LEFT: &[u8] = b"{\"callgate\":{\"lend\":\"left\"}}\n";
+
+/// What the hub says when it lets go of a host that does not read what it is told.
+pub const UNREAD: &[u8] = b"{\"callgate\":{\"lend\":\"unread\"}}\n";
 
 /// What the hub left behind.
 #[derive(Debug, Default)]

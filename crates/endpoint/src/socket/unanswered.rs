@@ -23,16 +23,31 @@ pub enum Question {
 pub enum Silence<'a> {
     /// The hub that had it ended.
     HubEnded,
+    /// The hub let go of a host that does not read what it is told.
+    Unread,
     /// No hub was told of it, for this reason.
     NoHub(&'a str),
     /// It is longer than anything that is passed on.
     TooLong,
 }
 
+impl Silence<'_> {
+    /// Why a call was not answered, up to what follows from it.
+    const fn of_call(self) -> &'static str {
+        match self {
+            Silence::Unread => {
+                "This host left more unread than the hub keeps, so that the hub closed its connection before it answered \
+                 this call;"
+            }
+            Silence::HubEnded | Silence::NoHub(_) | Silence::TooLong => "The hub ended before it answered this call;",
+        }
+    }
+}
+
 /// What becomes of a call that is made again after its hub has ended (rules.md 4, 19, 22).
-const AGAIN: &str = "The hub ended before it answered this call; what became of it is not known here, but the next hub \
-                     knows. Call again with the same arguments: what waits for a person goes on waiting, what was not \
-                     sent or only reads is done, and if it may have run already you are told so first.";
+const AGAIN: &str = "what became of it is not known here, but the hub knows. Call again with the same arguments: what \
+                     waits for a person goes on waiting, what was not sent or only reads is done, and if it may have \
+                     run already you are told so first.";
 
 impl Question {
     /// What a request of this method is.
@@ -60,7 +75,9 @@ impl Question {
     /// The answer, as one line with its end.
     pub fn answer(self, id: &[u8], silence: Silence<'_>) -> Vec<u8> {
         let refusal = match silence {
-            Silence::HubEnded => Refusal::new(Code::OutcomeUnknown, AGAIN),
+            Silence::HubEnded | Silence::Unread => {
+                Refusal::new(Code::OutcomeUnknown, format!("{} {AGAIN}", silence.of_call()))
+            }
             Silence::NoHub(why) => {
                 Refusal::new(Code::ServerUnavailable, format!("{}. Nothing was executed.", sentence(why)))
             }
@@ -74,6 +91,9 @@ impl Question {
                 (Question::Call, _) => legacy_host::answer(result(), "tools/call"),
                 (Question::ModernCall, _) => modern_host::answer(result(), "tools/call"),
                 (Question::Other, Silence::NoHub(why)) => error(why),
+                (Question::Other, Silence::Unread) => error(
+                    "this host left more unread than the hub keeps, so that the hub closed its connection; ask again",
+                ),
                 (Question::Other, Silence::HubEnded | Silence::TooLong) => {
                     error("the hub ended before it answered this; ask again")
                 }

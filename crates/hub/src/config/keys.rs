@@ -81,7 +81,8 @@ pub struct Server {
     pub idempotency_argument: String,
     /// Who may listen on a port that was given to the server.
     pub port_owner: PortOwner,
-    /// Whether the process keeps something in memory that later calls rely on: it is not stopped for being idle then.
+    /// Whether the process keeps something in memory that later calls rely on: it is not stopped for being idle then, and
+    /// once it was started anew what a person had approved or had remembered is asked again.
     pub stateful: bool,
     /// `url` as Windsurf and Devin call it.
     #[schemars(length(min = 1))]

@@ -1,7 +1,8 @@
 //! One request that has a record of its own: it waits for a person, has a key, is a task. Many askers may hang on it; it
 //! runs at most once. Which state may follow which is `policy::next`'s word, never decided here.
 
-use super::lost::Why;
+use super::interim::Question;
+use super::lost::{Kept, Why};
 use super::receipt::{self, Asked};
 use super::still::Still;
 use super::{index, task};
@@ -60,6 +61,8 @@ pub(crate) struct Case {
     pub judgement: RefCell<Option<Judgement>>,
     /// What held its kind when a person approved it, and did not keep the person from it.
     pub knew: RefCell<Vec<Still>>,
+    /// What its server asked when a leg of it ran last.
+    pub question: RefCell<Option<Question>>,
     /// When it was first found to have ended.
     pub ended: Cell<Option<Instant>>,
     /// What was repaired of its arguments as they were asked.
@@ -88,6 +91,7 @@ impl Case {
             is_apart: Cell::new(false),
             judgement: RefCell::default(),
             knew: RefCell::default(),
+            question: RefCell::default(),
             ended: Cell::new(None),
             repaired: RefCell::default(),
             badge: RefCell::default(),
@@ -285,13 +289,14 @@ impl Case {
     /// again.
     pub(crate) fn deliver(&self, answer: &Answer) {
         let (call, asked) = (self.call(), self.row().asked);
+        let place = if self.key().is_some() || self.is_task() { Kept::Memory } else { Kept::Store };
         for asker in self.take(|_| true) {
             let Some(seat) = asker.seat.upgrade() else { continue };
             let Thing::Tool(tool) = &asker.thing else {
                 asker.reply.done(answer.clone());
                 continue;
             };
-            let receipt = receipt::of(&seat, tool, call, Asked::Digest(asked), answer);
+            let receipt = receipt::of(&seat, tool, call, (Asked::Digest(asked), place), answer);
             asker.reply.deliver(answer.clone(), receipt);
         }
     }

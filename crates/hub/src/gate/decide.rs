@@ -10,10 +10,12 @@ use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal as Refused};
 use crate::person::{Decided, Decision, Outcome as Verdict, Said};
 use crate::thing::{self, Thing};
+use crate::who::Who;
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
 use contract::{Arguments, Effort, Hash, Unfit};
-use policy::{CallState, Event, Grant, Judgement, Scope};
+use frame::object;
+use policy::{CallState, Event, Grant, Judgement, Scope, Then};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use store::{CallNumber, CallRecord, Kind, Outcome};
@@ -232,14 +234,20 @@ async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, H
     };
     let compiled = tool.compiled().map_err(|fault| Refused::new("invalid_arguments", fault))?;
     let leave_out: Option<Box<str>> = thing::left_out(tool).map(Into::into);
+    let judging = core.gate.judging(Who::of_id(&case.row().client).known_name(), &Thing::Tool(Rc::clone(tool)));
     let checked = tokio::task::spawn_blocking(move || {
         let mut arguments = Arguments::read(Some(text.as_bytes())).map_err(Unfit::into_problems)?;
         arguments.check(&compiled, Effort::LONG).map_err(Unfit::into_problems)?;
         let digest = arguments.digest(leave_out.as_deref());
-        Ok::<_, Vec<contract::Problem>>((Bytes::copy_from_slice(arguments.text().as_bytes()), digest))
+        let fitting = Bytes::copy_from_slice(arguments.text().as_bytes());
+        let judgement = judging.judge(&fitting);
+        Ok::<_, Vec<contract::Problem>>((fitting, digest, judgement))
     });
     match checked.await {
-        Ok(Ok((fitting, digest))) => Ok((fitting, core.ledger.keyed(digest))),
+        Ok(Ok((fitting, digest, judgement))) => {
+            allowed(case, tool, &fitting, &judgement)?;
+            Ok((fitting, core.ledger.keyed(digest)))
+        }
         Ok(Err(problems)) => {
             let all: Vec<String> = problems.iter().map(contract::Problem::sentence).collect();
             Err(Refused::new("invalid_arguments", all.join("\n")))
@@ -248,9 +256,37 @@ async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, H
     }
 }
 
+/// What the rules deny is not approved, and the key under which its client knows the call stays.
+fn allowed(case: &Case, tool: &ToolEntry, fitting: &Bytes, judgement: &Judgement) -> Result<(), Refused> {
+    let row = case.row();
+    if key_of(tool, row.arguments.as_ref()) != key_of(tool, Some(fitting)) {
+        let named = &tool.backend.rules().idempotency_argument;
+        let message = format!("`{named}` is the key under which its client knows the call: it can't be edited");
+        return Err(Refused::new("invalid_arguments", message));
+    }
+    if judgement.then() == Then::Deny {
+        let why = judgement.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let message = format!("not approved: with these arguments a rule denies it{why}");
+        return Err(Refused::new("denied", message).then(format!("callgate approval show {}", case.id())));
+    }
+    Ok(())
+}
+
+/// The idempotency key among these arguments, as it stands there; null is none.
+fn key_of(tool: &ToolEntry, arguments: Option<&Bytes>) -> Option<Bytes> {
+    let named = &tool.backend.rules().idempotency_argument;
+    let key = arguments.filter(|_| tool.read.tool.takes(named)).and_then(|arguments| object::get(arguments, named));
+    key.filter(|key| &key[..] != b"null")
+}
+
 async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str) -> Result<(), Refused> {
+    // It goes to the client and into the log: no secret that any server was given goes along.
+    let reason = core
+        .backends()
+        .iter()
+        .fold(reason.unwrap_or_default(), |reason, backend| backend.rules().cleaner.redact(&reason).into_owned());
     moves::make(core, case, Move { event: Event::Deny, by, grant: None }, |row| {
-        row.reason = reason.unwrap_or_default();
+        row.reason = reason;
         row.arguments = None;
         row.edited = None;
     })

@@ -3,7 +3,7 @@
 use super::apart::Judging;
 use super::case::Case;
 use super::still::{self, Still};
-use super::{decide, hold, now_ms, review, road, settle, task};
+use super::{apart, decide, hold, now_ms, review, road, settle, task};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
@@ -62,23 +62,26 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
     }
 }
 
-/// Why a call of a tool waits, as of now; some where it waits for nothing but its client.
+/// Why a call of a tool waits, as of now; some where it waits for nothing but its client. Long arguments are not judged for
+/// a look.
 fn over(core: &Core, case: &Case, record: &mut CallRecord) -> Option<String> {
-    let (Some(thing), Some(arguments), CallState::Waiting) = (task::tool(core, record), case.arguments(), record.state)
-    else {
+    let arguments = case.arguments().filter(|arguments| arguments.len() < apart::LONG)?;
+    let Some(Thing::Tool(tool)) = task::tool(core, record).filter(|_| record.state == CallState::Waiting) else {
         return None;
     };
-    let who = Who::of_id(&record.client);
-    let judgement = core.gate.judge(who.known_name(), &thing, &arguments);
-    let held = still::all(core, thing.backend(), thing.effect());
+    let judgement = core.gate.judge_call(Who::of_id(&record.client).known_name(), &tool, &arguments);
+    let held = still::all(core, &tool.backend, tool.read.effect);
     let is_over = |why: &&str| record.why.contains(why) && held.iter().all(|still| still.why() != *why);
     if Still::words().iter().any(is_over) {
         let more = [hold::BEFORE, hold::REPAIRED].iter().filter_map(|word| record.why.find(word)).min();
         let more = more.map(|at| record.why.split_off(at)).unwrap_or_default();
         record.why = hold::why(&judgement, &held) + &more;
     }
-    let request = || road::request_again(core, record, &thing);
-    let by = hold::lets_through(core, who.known_name(), &thing, &arguments, request)?;
+    if !held.is_empty() {
+        return None;
+    }
+    let request = || road::request_again(core, record, &Thing::Tool(Rc::clone(&tool)));
+    let by = hold::what_lets_through(core, &judgement, request)?;
     Some(format!("it runs as soon as its client calls again; what lets it through: {by}"))
 }
 
@@ -206,6 +209,7 @@ fn explained(core: &Core, client: &str, tool: &Rc<ToolEntry>, judgement: &Judgem
             && *grant.launch == *tool.backend.rules().launch_hash
             && *grant.tool == *tool.read.tool.name
             && grant.definition == tool.read.stands_for
+            && !tool.backend.is_past(grant.at_ms)
     });
     Explained {
         name: tool.read.exposed.clone(),

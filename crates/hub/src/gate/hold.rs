@@ -18,6 +18,7 @@ use contract::outcome::{Code, Pending as Wait, Refusal};
 use frame::Progress;
 use policy::{CallState, Event, Judgement, Scope, Then};
 use std::borrow::Cow;
+use std::cell::Ref;
 use std::rc::Rc;
 use std::time::Duration;
 use store::{CallRecord, Kind, Outcome};
@@ -28,6 +29,10 @@ use upstream::task;
 const MOST_OF_CLIENT: usize = 64;
 /// Waiting calls in all.
 const MOST: usize = 1_000;
+/// Bytes of arguments of waiting calls of one client: one of the longest message always fits.
+const MOST_BYTES_OF_CLIENT: usize = 20 << 20;
+/// The same in all: they are kept in memory, and read when the hub starts.
+const MOST_BYTES: usize = 64 << 20;
 /// How often a client that wants progress is told that its call still waits.
 const NOTICE: Duration = Duration::from_secs(10);
 /// How often the wall clock is looked at: a laptop that slept has no timer that knows.
@@ -41,7 +46,7 @@ pub(crate) const REPAIRED: &str = "; repaired: ";
 /// Puts a call before the person.
 pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, digests: Digests) {
     let core = Rc::clone(&call.seat.core);
-    if is_full(&core, call.seat.identity.id()) {
+    if is_full(&core, call.seat.identity.id(), arguments.len()) {
         let message = "Too many calls wait for a person already. Nothing was executed.";
         return ask::refuse(call, Refusal::new(Code::QueueFull, message));
     }
@@ -148,7 +153,7 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
 }
 
 fn let_through(core: &Rc<Core>, case: &Rc<Case>, call: &Pending, arguments: &Bytes, judgement: &Judgement) {
-    let Some(by) = leave(core, judgement, || road::request(call, arguments)) else { return };
+    let Some(by) = what_lets_through(core, judgement, || road::request(call, arguments)) else { return };
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     case.is_deciding.set(true);
     task::spawn("let a waiting call through", async move {
@@ -164,21 +169,12 @@ fn let_through(core: &Rc<Core>, case: &Rc<Case>, call: &Pending, arguments: &Byt
     });
 }
 
-/// What would let this request through now without a person; None where nothing does.
-pub(crate) fn lets_through(
+/// What lets a request through without a person that nothing keeps; None where nothing does.
+pub(crate) fn what_lets_through(
     core: &Core,
-    host: &str,
-    thing: &Thing,
-    arguments: &Bytes,
+    judgement: &Judgement,
     request: impl FnOnce() -> policy::Request,
 ) -> Option<Cow<'static, str>> {
-    if still::stands(core, thing.backend(), thing.effect()) {
-        return None;
-    }
-    leave(core, &core.gate.judge(host, thing, arguments), request)
-}
-
-fn leave(core: &Core, judgement: &Judgement, request: impl FnOnce() -> policy::Request) -> Option<Cow<'static, str>> {
     match judgement.then() {
         Then::Allow => Some("the rules of now".into()),
         Then::Ask => {
@@ -190,15 +186,42 @@ fn leave(core: &Core, judgement: &Judgement, request: impl FnOnce() -> policy::R
     }
 }
 
-/// Whether no more may wait (rules.md 23).
-fn is_full(core: &Core, client: &str) -> bool {
+/// Whether one more with that many bytes of arguments may not wait (rules.md 23).
+fn is_full(core: &Core, client: &str, length: usize) -> bool {
     let long_ago = now_ms().saturating_sub(store::REFUSALS_KEPT_MS);
     let is_over = |case: &Case| matches!(case.state(), CallState::Denied | CallState::Expired);
     for case in core.gate.index.all().iter().filter(|case| is_over(case) && case.row().decided_ms < long_ago) {
         core.gate.index.leave(case);
     }
-    let waiting: Vec<_> = core.gate.index.all().into_iter().filter(|case| case.state() == CallState::Waiting).collect();
-    waiting.len() >= MOST || waiting.iter().filter(|case| case.row().client == client).count() >= MOST_OF_CLIENT
+    let mut room = Room { calls: (MOST, MOST_OF_CLIENT), bytes: (MOST_BYTES, MOST_BYTES_OF_CLIENT) };
+    let all = core.gate.index.all();
+    let waiting = all.iter().filter(|case| case.state() == CallState::Waiting).map(|case| case.row());
+    let is_taken =
+        |row: Ref<'_, CallRecord>| room.take(row.client == client, row.arguments.as_ref().map_or(0, Bytes::len));
+    !(waiting.map(is_taken).all(|fits| fits) && room.take(true, length))
+}
+
+/// What is left for waiting calls: in all, and of one client.
+struct Room {
+    calls: (usize, usize),
+    bytes: (usize, usize),
+}
+
+impl Room {
+    /// Takes it for one call; false: it does not fit.
+    fn take(&mut self, is_of_client: bool, length: usize) -> bool {
+        let less = |(all, own): (usize, usize), by: usize| {
+            let own = if is_of_client { own.checked_sub(by)? } else { own };
+            Some((all.checked_sub(by)?, own))
+        };
+        match (less(self.calls, 1), less(self.bytes, length)) {
+            (Some(calls), Some(bytes)) => {
+                (self.calls, self.bytes) = (calls, bytes);
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 fn write(core: &Rc<Core>, case: &Rc<Case>) {
@@ -308,4 +331,26 @@ pub(crate) fn tell_pending(case: &Case, is_it: impl Fn(&Asker) -> bool) {
 pub(crate) fn moment(at_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_and_all_together_have_room_for_so_many_calls_and_so_many_bytes() {
+        let room = || Room { calls: (3, 2), bytes: (100, 60) };
+        let check = |calls: &[(bool, usize)], expect: bool| {
+            let mut room = room();
+            let taken: Vec<bool> = calls.iter().map(|(is_own, length)| room.take(*is_own, *length)).collect();
+            assert_eq!(taken.last(), Some(&expect), "{calls:?}");
+        };
+        check(&[(true, 60)], true);
+        check(&[(true, 61)], false);
+        check(&[(false, 60), (true, 40)], true);
+        check(&[(false, 60), (true, 41)], false);
+        check(&[(true, 1), (true, 1), (true, 1)], false);
+        check(&[(true, 1), (true, 1), (false, 1)], true);
+        check(&[(true, 1), (true, 1), (false, 1), (false, 1)], false);
+    }
 }

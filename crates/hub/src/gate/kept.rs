@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::index::SettledKey;
-use super::{decide, hold, meet, unanswered};
+use super::{decide, hold, meet, owed, unanswered};
 use crate::core::Core;
 use contract::Hash;
 use policy::{CallState, Event, Grant};
@@ -18,6 +18,9 @@ pub(crate) fn take_over(core: &Rc<Core>, calls: Vec<CallRecord>, grants: Vec<Gra
     *gate.grants.borrow_mut() = grants;
     gate.set_settled(!calls.iter().any(|row| row.state == CallState::Intent));
     for row in calls {
+        if row.state == CallState::Settled && owed::kept(core, &row) {
+            continue;
+        }
         match row.state {
             CallState::Approved if row.is_unreadable => {
                 let case = known(row);

@@ -1,5 +1,5 @@
 //! Results that their host never received (rules.md 22): the identical call gets them instead of running again; once,
-//! for a while, in the same session, and only while that session saw no later write of the same server. Kept in memory.
+//! for a while, in the same session, and only while that session saw no later write of the same server. What outlives the hub is written by `owed`.
 
 use super::index;
 use super::tally::Tally;
@@ -22,16 +22,29 @@ pub(crate) struct Lost {
     pub call: CallNumber,
     /// Who asked, for which tool of which server by its name in the aggregate: see [`index::thing_of`].
     pub tool: Hash,
+    pub client: Rc<str>,
+    /// The tool's name in the aggregate.
+    pub name: Rc<str>,
     pub server: Rc<str>,
     pub session: Rc<str>,
     pub asked: Hash,
     pub ended_ms: u64,
     pub why: Why,
+    pub place: Kept,
     since: Instant,
     life: Duration,
     end_of_it: RefCell<End>,
     /// Rings when it has ended.
     pub end: Notify,
+}
+
+/// Where it is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// In memory only: a key or a task has a record of its own, a read changes nothing by running again.
+    Memory,
+    /// Also in the store, by a record that is made for that.
+    Store,
 }
 
 /// Why its client has not had its reply.
@@ -50,6 +63,8 @@ pub(crate) enum End {
     Open,
     /// The server answered.
     Answered(Answer),
+    /// The server answered an earlier hub; the store has the answer.
+    Stored,
     /// Nobody will ever know, or the answer is too large to be kept.
     Unknown,
     /// Nobody will ever know, because no answer came; its client was told so.
@@ -103,6 +118,7 @@ pub(crate) struct Which {
     pub asked: Hash,
     pub ended_ms: u64,
     pub why: Why,
+    pub place: Kept,
     pub life: Duration,
 }
 
@@ -119,6 +135,7 @@ impl Which {
             asked: row.asked?,
             ended_ms: row.ended_ms,
             why: Why::Undelivered,
+            place: Kept::Store,
             life,
         })
     }
@@ -139,11 +156,14 @@ impl LostResults {
         self.enter(Lost {
             call: which.call,
             tool,
+            client: which.client,
+            name: which.tool,
             server: which.server,
             session: which.session,
             asked: which.asked,
             ended_ms: which.ended_ms,
             why: which.why,
+            place: which.place,
             since: Instant::now(),
             life: which.life,
             end_of_it: RefCell::new(end),
@@ -153,6 +173,8 @@ impl LostResults {
     /// The reply that was to make up for it was lost as well.
     pub(crate) fn put_back(&self, lost: &Lost, answer: Answer) {
         self.enter(Lost {
+            client: Rc::clone(&lost.client),
+            name: Rc::clone(&lost.name),
             server: Rc::clone(&lost.server),
             session: Rc::clone(&lost.session),
             since: Instant::now(),
@@ -192,14 +214,12 @@ impl LostResults {
         self.drop_where(|other| std::ptr::eq(other, lost));
     }
     /// This session has received the result of a write of that server: what it repeats of other calls from now on it
-    /// means. Gives those that nobody answered and nobody will be told of now.
-    pub(crate) fn seen(&self, session: &str, server: &str, call: CallNumber) -> Vec<CallNumber> {
+    /// means. Gives those that nobody will be told of now.
+    pub(crate) fn seen(&self, session: &str, server: &str, call: CallNumber) -> Vec<Rc<Lost>> {
         if self.all.borrow().is_empty() {
             return Vec::new();
         }
-        let is_over = |other: &Lost| *other.session == *session && *other.server == *server && other.call != call;
-        let gone = self.drop_where(is_over);
-        gone.iter().filter(|lost| matches!(lost.state(), End::Unanswered)).map(|lost| lost.call).collect()
+        self.drop_where(|other| *other.session == *session && *other.server == *server && other.call != call)
     }
     /// Whether any result of this was lost; `thing` as for [`LostResults::find`].
     pub(crate) fn has_any(&self, thing: impl FnOnce() -> Hash) -> bool {

@@ -34,6 +34,7 @@ impl Move<'_> {
             | Event::Stricter
             | Event::Forbid
             | Event::NotSent(_)
+            | Event::Interim(_)
             | Event::End
             | Event::Lost
             | Event::Forget => (Kind::Decision, Outcome::Denied),

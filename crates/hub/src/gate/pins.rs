@@ -91,6 +91,10 @@ impl Review {
     pub fn is_withheld(&self) -> bool {
         matches!(self, Review::Raised(_) | Review::Flagged(_))
     }
+    /// Whether something in it speaks to the model.
+    pub fn is_flagged(&self) -> bool {
+        matches!(self, Review::Flagged(_))
+    }
     /// The same, as callers are told it.
     pub(crate) fn withheld(&self) -> Option<(Code, &'static str)> {
         match self {

@@ -1,8 +1,8 @@
 //! The mark on the answer of a call that may have changed something: what follows when it has left, and when it has
 //! not (rules.md 22). Answers to reads carry none.
 
-use super::lost::{End, Lost, Which, Why};
-use super::{now_ms, unanswered};
+use super::lost::{Kept, Lost, Which, Why};
+use super::{now_ms, owed};
 use crate::agent::SeatCore;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -66,16 +66,17 @@ pub(crate) fn which(seat: &SeatCore, tool: &ToolEntry, call: CallNumber, asked: 
         asked: asked.digest(tool, &seat.core.ledger)?,
         ended_ms: now_ms(),
         why: Why::Undelivered,
+        place: Kept::Store,
         life: tool.backend.rules().replay_lost,
     })
 }
 
-/// A mark for one client's answer.
+/// A mark for one client's answer; `place` is where it is remembered if it is lost.
 pub(crate) fn of(
     seat: &Rc<SeatCore>,
     tool: &Rc<ToolEntry>,
     call: CallNumber,
-    asked: Asked,
+    (asked, place): (Asked, Kept),
     answer: &Answer,
 ) -> Receipt {
     let number = seat.arrivals.next();
@@ -85,14 +86,12 @@ pub(crate) fn of(
         match fate {
             Fate::Left => {
                 seat.arrivals.left(server, number);
-                for gone in lost.seen(&seat.identity.session, server, call) {
-                    unanswered::told(&seat.core, gone);
-                }
+                owed::over(&seat.core, &lost.seen(&seat.identity.session, server, call));
             }
             Fate::Lost if seat.arrivals.is_past(server, number) => {}
             Fate::Lost => {
                 if let Some(which) = which(&seat, &tool, call, &asked) {
-                    lost.put(which, End::of(Some(answer)));
+                    owed::put(&seat.core, Which { place, ..which }, Some(answer));
                 }
             }
         }
@@ -102,9 +101,9 @@ pub(crate) fn of(
 /// A mark for the answer by which a lost one is made up for. It is no news of its server: what else was lost stays.
 pub(crate) fn again(core: &Rc<Core>, lost: Rc<Lost>, answer: Answer) -> Receipt {
     let core = Rc::clone(core);
-    Receipt::new(move |fate| {
-        if fate == Fate::Lost {
-            core.gate.lost.put_back(&lost, answer);
-        }
+    Receipt::new(move |fate| match fate {
+        Fate::Left => owed::over(&core, &[lost]),
+        // The store has it still.
+        Fate::Lost => core.gate.lost.put_back(&lost, answer),
     })
 }

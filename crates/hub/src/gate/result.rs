@@ -106,7 +106,7 @@ impl Look {
         let broken = match &self.schema {
             None => Vec::new(),
             Some(schema) => match check_output(&text, schema, effort) {
-                Ok(OutputCheck::Fits | OutputCheck::IsError) => Vec::new(),
+                Ok(OutputCheck::Fits | OutputCheck::IsError | OutputCheck::Interim) => Vec::new(),
                 Ok(OutputCheck::Breaks(problems)) => problems,
                 Err(_) if effort != Effort::LONG => return None,
                 Err(costly) => vec![Problem::whole(costly.to_string())],
@@ -118,7 +118,9 @@ impl Look {
             return Some(Inspected::Refused(Refusal::new(Code::InvalidResult, message).with_details(broken)));
         }
         let changes = cleaned.changes;
-        let edited = self.edited.as_ref().map(|text| String::from_utf8_lossy(text));
+        // What a person typed may hold what its client must not read (T40).
+        let edited = self.edited.as_ref().map(|text| self.cleaner.mask(text));
+        let edited = edited.as_ref().map(|text| String::from_utf8_lossy(text));
         let mut told = Vec::new();
         told.extend(edited.as_deref().map(Told::Edited));
         told.extend((!changes.is_none()).then_some(Told::Changed(&changes)));

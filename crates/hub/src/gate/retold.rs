@@ -3,10 +3,10 @@
 
 use super::case::Case;
 use super::index::{self, SettledKey};
-use super::lost::{End, Lost, Repetition, Which, Why};
+use super::lost::{End, Kept, Lost, Repetition, Which, Why};
 use super::meet::{self, Request};
 use super::pages::Readable;
-use super::{now_ms, receipt, unanswered};
+use super::{now_ms, owed, receipt};
 use crate::ask::Pending;
 use crate::core::Core;
 use crate::thing::Thing;
@@ -14,12 +14,12 @@ use bytes::Bytes;
 use contract::outcome::{Code, Refusal, Told, tell};
 use contract::{CallId, Hash};
 use frame::{Answer, Era, Rope};
-use policy::CallState;
+use policy::{CallState, Effect};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
-use store::{CallNumber, CallRecord, Job, Outcome};
+use store::{CallNumber, CallRecord, Job, Method, Outcome};
 use tokio::time::{Instant, timeout_at};
 use upstream::task;
 
@@ -81,9 +81,13 @@ pub(crate) fn is_gone(core: &Core) -> impl Fn(&str) -> bool {
 pub(crate) fn leave(core: &Core, case: &Case, answer: &Answer) {
     let (owed, row) = (case.take_owed(), case.row());
     let Some(backend) = core.backend(&row.server) else { return };
+    let is_call = row.method == Method::ToolCall && row.effect != Effect::Read;
+    let mut place = if is_call && row.key.is_none() && row.task.is_none() { Kept::Store } else { Kept::Memory };
     for (session, why) in owed {
         let Some(which) = Which::of_record(&row, backend.rules().replay_lost) else { return };
-        core.gate.lost.put(Which { session, why, ended_ms: now_ms(), ..which }, End::of(Some(answer.clone())));
+        owed::put(core, Which { session, why, place, ended_ms: now_ms(), ..which }, Some(answer.clone()));
+        // One call has one record.
+        place = Kept::Memory;
     }
 }
 
@@ -222,16 +226,21 @@ pub(crate) fn recall(request: Request, asked: Hash, key: Option<Hash>) {
             return meet::meet(request);
         }
         core.gate.lost.forget(&lost);
+        let end = match end {
+            End::Stored => kept(&core, lost.call, &lost.client, &lost.server).await.map_or(End::Unknown, End::Answered),
+            end => end,
+        };
         match end {
             End::Answered(answer) => tell_again(request, asked, key, lost, answer),
             End::NotSent => meet::begin(request, asked, key),
             End::Unanswered => {
-                unanswered::told(&core, lost.call);
+                owed::over(&core, &[lost]);
                 let message = "An identical call was sent before and no answer came, so that nobody knows whether it \
                                ran. It was not run again. Check first; calling once more runs it again.";
                 meet::refuse(request, Code::OutcomeUnknown, message);
             }
-            End::Open | End::Unknown => {
+            End::Open | End::Unknown | End::Stored => {
+                owed::over(&core, &[lost]);
                 let message = "An identical call was sent before and its client stopped waiting for it; whether it ran \
                                is not known. It was not run again. Check first; calling once more runs it again.";
                 meet::refuse(request, Code::OutcomeUnknown, message);

@@ -142,7 +142,11 @@ pub(crate) fn request(call: &Pending, arguments: &Bytes) -> Request {
         effect: thing.effect(),
         params: match approved(call) {
             // What waited runs as it was shown: nothing rides along that the one who redeems it says beside it.
-            Some(_) => thing.bare_params(&call.ask.params, arguments),
+            Some(case) => {
+                let question = case.question.borrow();
+                let reply = question.as_ref().map(|question| question.reply(&call.ask.params)).unwrap_or_default();
+                thing.bare_params(&call.ask.params, arguments, &reply)
+            }
             None => thing.params(&call.ask.params, arguments),
         },
     }
@@ -176,6 +180,9 @@ fn approved(call: &Pending) -> Option<Rc<Case>> {
 fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judgement, digests: Digests) {
     request.digest = digests.sent;
     if let Some(case) = approved(&call) {
+        if call.thing.backend().is_past(case.row().decided_ms) {
+            return hold::again(call, judgement, "its server has been started anew since it was approved");
+        }
         let binding = binding(&case);
         return match binding.map(|binding| policy::redeem(request, judgement, &binding, now_ms())) {
             Some(Ok(permit)) => {
@@ -198,7 +205,9 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
 /// Leave by an approval that was to be remembered, and which one that is.
 pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Option<(Permit, Grant)> {
     let grants = core.gate.grants.borrow();
-    for grant in grants.iter() {
+    let backend = core.backend(&request.server);
+    let is_past = |grant: &&policy::Grant| backend.as_ref().is_some_and(|backend| backend.is_past(grant.at_ms));
+    for grant in grants.iter().filter(|grant| !is_past(grant)) {
         request = match policy::remembered(request, judgement, grant) {
             Ok(permit) => return Some((permit, grant.clone())),
             Err(request) => *request,

@@ -5,7 +5,7 @@ use super::case::Case;
 use super::index::SettledKey;
 use super::meet;
 use super::moves::{self, Move};
-use super::{now_ms, retold};
+use super::{interim, now_ms, retold};
 use crate::core::Core;
 use crate::operate::Refusal as Refused;
 use crate::record;
@@ -55,7 +55,7 @@ pub(crate) fn unrun(core: &Core, case: &Rc<Case>, event: Event, refusal: &Refusa
     });
 }
 
-fn drop_row(core: &Core, case: &Case) {
+pub(super) fn drop_row(core: &Core, case: &Case) {
     core.gate.index.leave(case);
     core.gate.index.leave_task(case);
     case.under_way.set(false);
@@ -109,6 +109,9 @@ pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>, refusal: &Refusal) {
 /// The run of a case ended with this answer, and this is all of it where it is over the bound; nothing to do where it has
 /// failed already.
 pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, (answer, whole): (&Answer, Option<Bytes>), outcome: Outcome) {
+    if interim::asked(core, case, answer) {
+        return;
+    }
     case.ran();
     case.under_way.set(false);
     if case.state() != CallState::Intent || !meet::step(case, Event::End) {

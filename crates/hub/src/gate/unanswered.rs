@@ -3,16 +3,15 @@
 //! it, once (rules.md 22), also by a later hub.
 
 use super::case::Case;
-use super::lost::{End, Which};
-use super::now_ms;
+use super::lost::End;
 use super::receipt::{self, Asked};
+use super::{now_ms, owed};
 use crate::agent::SeatCore;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::thing::Thing;
 use policy::CallState;
 use std::rc::Rc;
-use std::time::Duration;
 use store::{CallNumber, CallRecord, Outcome};
 
 /// So many wait to be settled; further ones are only in the audit.
@@ -51,7 +50,7 @@ pub(crate) fn enter(seat: &SeatCore, tool: &Rc<ToolEntry>, call: CallNumber, ask
 
 /// One that an earlier run of the hub left; a call with a record of its own is found by that.
 pub(crate) fn kept(core: &Core, row: CallRecord) {
-    if let Some(which) = which(core, &row) {
+    if let Some(which) = owed::which(core, &row) {
         core.gate.lost.put(which, End::Unanswered);
     }
     list(core, row);
@@ -60,12 +59,6 @@ pub(crate) fn kept(core: &Core, row: CallRecord) {
 /// Whether nobody but the rules let it through, and it has no key by which it would be found.
 pub(crate) fn is_one(row: &CallRecord) -> bool {
     row.state == CallState::Unknown && row.key.is_none() && row.task.is_none() && row.scope.is_none()
-}
-
-fn which(core: &Core, row: &CallRecord) -> Option<Which> {
-    let life = core.backend(&row.server)?.rules().replay_lost;
-    let passed = Duration::from_millis(now_ms().saturating_sub(row.ended_ms));
-    Which::of_record(row, life.checked_sub(passed)?)
 }
 
 /// Lists it for the person. By what its repetition is known stands in the store only: no call joins it.

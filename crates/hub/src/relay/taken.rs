@@ -162,6 +162,7 @@ impl Relay {
             results: entry.results,
             cleaner: Arc::clone(&cleaner),
             replay_lost: entry.replay_lost,
+            stateful: entry.stateful,
         };
         let core = Rc::downgrade(&self.core);
         let spec = match spec {

@@ -4,7 +4,7 @@ use crate::{CallState, Event, Leave, next};
 use proptest::prelude::*;
 
 /// All moves that there are; everything else is unfit.
-const MOVES: [(CallState, Event, CallState); 23] = [
+const MOVES: [(CallState, Event, CallState); 25] = [
     (CallState::Reserved, Event::Ask, CallState::Waiting),
     (CallState::Reserved, Event::Refuse, CallState::Freed),
     (CallState::Reserved, Event::Claim, CallState::Intent),
@@ -20,6 +20,8 @@ const MOVES: [(CallState, Event, CallState); 23] = [
     (CallState::Approved, Event::Expire, CallState::Expired),
     (CallState::Intent, Event::NotSent(Leave::Rules), CallState::Freed),
     (CallState::Intent, Event::NotSent(Leave::Person), CallState::Approved),
+    (CallState::Intent, Event::Interim(Leave::Rules), CallState::Freed),
+    (CallState::Intent, Event::Interim(Leave::Person), CallState::Approved),
     (CallState::Intent, Event::End, CallState::Settled),
     (CallState::Intent, Event::Lost, CallState::Unknown),
     (CallState::Unknown, Event::End, CallState::Settled),
@@ -40,7 +42,7 @@ fn every_pair_is_as_the_table_says() {
             assert_eq!(next(state, event).ok(), expect, "{state:?} {event:?}");
         }
     }
-    assert_eq!(moves, 23);
+    assert_eq!(moves, 25);
     let unfit = next(CallState::Approved, Event::Deny).unwrap_err();
     assert_eq!(unfit.to_string(), "a call that is approved can't be denied");
 }
@@ -60,12 +62,13 @@ fn follow(events: &[Event]) -> Vec<(CallState, Event, CallState)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
-    /// Whatever happens in whatever order, one record is claimed again only after it certainly was not sent.
+    /// Whatever happens in whatever order, one record is claimed again only after it certainly was not sent, or its server
+    /// has asked for more instead of doing it.
     #[test]
     fn a_record_runs_once(events in proptest::collection::vec(proptest::sample::select(&Event::ALL[..]), 0..200)) {
         let path = follow(&events);
         let claims = path.iter().filter(|(_, event, _)| *event == Event::Claim).count();
-        let unsent = path.iter().filter(|(_, event, _)| matches!(event, Event::NotSent(_))).count();
+        let unsent = path.iter().filter(|(_, event, _)| matches!(event, Event::NotSent(_) | Event::Interim(_))).count();
         prop_assert!(claims <= unsent + 1);
         let refused = path.iter().position(|(_, _, to)| matches!(to, CallState::Denied | CallState::Expired));
         if let Some(at) = refused {

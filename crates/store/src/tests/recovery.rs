@@ -54,6 +54,12 @@ fn open_calls_are_settled_at_start() {
     let marks = |home: &Path| home.join("run").join(FLIGHT_FILE);
     check(|home| std::fs::remove_file(marks(home)).unwrap(), same, [OutcomeUnknown; 2]);
     check(|home| std::fs::write(marks(home), "").unwrap(), same, [OutcomeUnknown; 2]);
+    // Cut short, between two marks or behind the last.
+    for left in [16, 32, 64] {
+        let cut =
+            |home: &Path| std::fs::OpenOptions::new().write(true).open(marks(home)).unwrap().set_len(left).unwrap();
+        check(cut, same, [OutcomeUnknown; 2]);
+    }
     check(|home| std::fs::write(marks(home), "soup, but more than sixteen bytes").unwrap(), same, [OutcomeUnknown; 2]);
     // A flight file of another run of another home.
     check(|home| std::fs::write(marks(home), b"CGFLIGHT01234567").unwrap(), same, [OutcomeUnknown; 2]);

@@ -33,7 +33,7 @@ impl Platform for System {
     }
 
     fn start_of(&mut self, pid: i32) -> Option<u64> {
-        read(&format!("/proc/{pid}/stat"), &mut self.buffer, 1024)?;
+        read_line(&format!("/proc/{pid}/stat"), &mut self.buffer)?;
         Some(parse(pid, &self.buffer)?.1.proc.start)
     }
 
@@ -41,7 +41,7 @@ impl Platform for System {
         let mut entries = Vec::new();
         for folder in std::fs::read_dir("/proc")? {
             let Some(pid) = folder?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            if read(&format!("/proc/{pid}/stat"), &mut self.buffer, 1024).is_none() {
+            if read_line(&format!("/proc/{pid}/stat"), &mut self.buffer).is_none() {
                 continue;
             }
             match parse(pid, &self.buffer) {
@@ -97,6 +97,14 @@ fn signal_of(force: Force) -> Signal {
 fn read(path: &str, into: &mut Vec<u8>, limit: u64) -> Option<()> {
     into.clear();
     File::open(path).ok()?.take(limit).read_to_end(into).ok()?;
+    Some(())
+}
+
+/// Reads a file of one line, which the system makes whole at the first read.
+fn read_line(path: &str, into: &mut Vec<u8>) -> Option<()> {
+    into.resize(1024, 0);
+    let length = File::open(path).ok()?.read(into).ok()?;
+    into.truncate(length);
     Some(())
 }
 

@@ -28,6 +28,15 @@ pub struct Start {
     pub cwd: Vec<u8>,
 }
 
+/// What is known of those who ran before in this home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// They have left, and what they started as well: nothing has to be looked for.
+    Left,
+    /// They may have been killed, and what they started may still run.
+    Unknown,
+}
+
 /// From the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -37,6 +46,8 @@ pub enum Request {
         home: String,
         /// Begins the mark of everything this guard will start.
         run: String,
+        /// Whether anything of this home may still run.
+        past: Past,
     },
     /// Start a program.
     Start(Start),
@@ -191,7 +202,10 @@ impl Request {
     /// As a frame; None if it is longer than the other side would take.
     pub fn encode(&self) -> Option<Vec<u8>> {
         let frame = match self {
-            Request::Hello { home, run } => Pen::new(1).text(home.as_bytes()).text(run.as_bytes()).done(),
+            Request::Hello { home, run, past } => {
+                let pen = Pen::new(1).text(home.as_bytes()).text(run.as_bytes());
+                pen.small(u8::from(*past == Past::Left)).done()
+            }
             Request::Start(start) => {
                 let mut pen = Pen::new(2).long(start.id).text(&start.program).text(&start.cwd);
                 pen = pen.int(start.args.len() as i32);
@@ -210,7 +224,10 @@ impl Request {
         let Some((body, used)) = frame(bytes)? else { return Ok(None) };
         let mut eye = Eye(body);
         let request = match eye.small()? {
-            1 => Request::Hello { home: eye.string()?, run: eye.string()? },
+            1 => {
+                let (home, run) = (eye.string()?, eye.string()?);
+                Request::Hello { home, run, past: if eye.small()? == 1 { Past::Left } else { Past::Unknown } }
+            }
             2 => {
                 let mut start = Start { id: eye.long()?, program: eye.text()?, cwd: eye.text()?, ..Start::default() };
                 for _ in 0..eye.count()? {
@@ -289,7 +306,8 @@ mod tests {
             cwd: b"/".to_vec(),
         };
         let all = [
-            Request::Hello { home: "h".into(), run: "h-r".into() },
+            Request::Hello { home: "h".into(), run: "h-r".into(), past: Past::Unknown },
+            Request::Hello { home: "h".into(), run: "h-r".into(), past: Past::Left },
             Request::Start(start),
             Request::End(u64::MAX, Force::Kill),
             Request::End(1, Force::Terminate),

@@ -7,6 +7,7 @@ mod pipes;
 mod program;
 mod tree;
 
+pub use crate::guard::words::Past;
 pub use crate::guard::{Seed, sow};
 pub use program::{Capacity, Child, Launch, LaunchFault};
 pub use tree::{Exit, Patience, Step, Stopped, Tree, stop_ladder};
@@ -60,8 +61,8 @@ enum Instance {
 impl Launcher {
     /// Starts the guard, or takes over the one that is there. `binary` is our own: on Linux best `/proc/self/exe`, which
     /// stays the same when the file is replaced by an upgrade. `home` is the folder whose hub this is: what an earlier
-    /// hub of the same home left running is ended before anything is started. Needs a tokio `LocalSet` around it.
-    pub fn start(binary: &Path, home: &Path, seed: Option<Seed>) -> Result<Launcher, LaunchFault> {
+    /// hub of the same home may have left running is ended before anything is started. Needs a tokio `LocalSet` around it.
+    pub fn start(binary: &Path, home: &Path, seed: Option<Seed>, past: Past) -> Result<Launcher, LaunchFault> {
         let inner = Rc::new(Inner {
             binary: binary.to_owned(),
             home: home_mark(home),
@@ -73,7 +74,7 @@ impl Launcher {
             ended: Notify::new(),
             swept: watch::channel(0).0,
         });
-        inner.begin(seed)?;
+        inner.begin(seed, past)?;
         Ok(Launcher { inner })
     }
 
@@ -147,10 +148,10 @@ impl Inner {
         if let Some(link) = &*self.link.borrow() {
             return Ok(link.clone());
         }
-        self.begin(None)
+        self.begin(None, Past::Unknown)
     }
 
-    fn begin(self: &Rc<Self>, seed: Option<Seed>) -> Result<Rc<Link>, LaunchFault> {
+    fn begin(self: &Rc<Self>, seed: Option<Seed>, past: Past) -> Result<Rc<Link>, LaunchFault> {
         let broken = |fault| LaunchFault::Guard(self.binary.clone(), fault);
         let mut random = [0; 4];
         getrandom::fill(&mut random).map_err(|fault| broken(io::Error::other(fault)))?;
@@ -160,7 +161,7 @@ impl Inner {
             None => Link::start(&self.binary, COMMAND),
         };
         let link = Rc::new(link.map_err(broken)?);
-        let hello = Request::Hello { home: self.home.clone(), run: run.clone() };
+        let hello = Request::Hello { home: self.home.clone(), run: run.clone(), past };
         link.send(hello.encode().ok_or(LaunchFault::TooLong)?, Vec::new());
         self.run.replace(run);
         self.link.replace(Some(link.clone()));

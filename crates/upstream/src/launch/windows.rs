@@ -40,6 +40,15 @@ pub struct Launcher {
 /// There is no guard here.
 pub enum Seed {}
 
+/// What is known of those who ran before: a job ends with its hub, so that nothing is ever left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// They have left.
+    Left,
+    /// They may have been killed.
+    Unknown,
+}
+
 /// Refused: job objects need nobody who waits.
 pub fn sow() -> io::Result<Seed> {
     Err(io::ErrorKind::Unsupported.into())
@@ -47,7 +56,7 @@ pub fn sow() -> io::Result<Seed> {
 
 impl Launcher {
     /// Nothing has to be running beforehand. Needs a tokio `LocalSet` around it.
-    pub fn start(_binary: &Path, _home: &Path, _seed: Option<Seed>) -> Result<Launcher, LaunchFault> {
+    pub fn start(_binary: &Path, _home: &Path, _seed: Option<Seed>, _past: Past) -> Result<Launcher, LaunchFault> {
         Ok(Launcher::default())
     }
 

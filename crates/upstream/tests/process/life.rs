@@ -226,7 +226,13 @@ fn leftovers_of_a_killed_hub_and_guard_are_swept() {
     kill(guard, Signal::KILL);
     assert_eq!(witness.living(), pids.len());
     local(async {
-        let launcher = upstream::launch::Launcher::start(&std::env::current_exe().unwrap(), home.path(), None).unwrap();
+        let launcher = upstream::launch::Launcher::start(
+            &std::env::current_exe().unwrap(),
+            home.path(),
+            None,
+            upstream::launch::Past::Unknown,
+        )
+        .unwrap();
         launcher.spawn(shell("exit 0")).await.unwrap();
         assert_eq!(witness.living(), 0, "the next hub of this home ends them");
         assert_eq!(bystander.living(), others.len(), "and nobody else's");

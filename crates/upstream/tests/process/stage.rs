@@ -41,7 +41,9 @@ pub struct Stage {
 impl Stage {
     pub fn new() -> Stage {
         let home = tempfile::tempdir().unwrap();
-        let launcher = Launcher::start(&std::env::current_exe().unwrap(), home.path(), None).unwrap();
+        let launcher =
+            Launcher::start(&std::env::current_exe().unwrap(), home.path(), None, upstream::launch::Past::Unknown)
+                .unwrap();
         Stage { home, launcher }
     }
 
@@ -154,7 +156,13 @@ pub const FAMILY_SIZE: usize = 6;
 pub fn hub() -> ExitCode {
     local(async {
         let args: Vec<String> = std::env::args().skip(2).collect();
-        let launcher = Launcher::start(&std::env::current_exe().unwrap(), Path::new(&args[0]), None).unwrap();
+        let launcher = Launcher::start(
+            &std::env::current_exe().unwrap(),
+            Path::new(&args[0]),
+            None,
+            upstream::launch::Past::Unknown,
+        )
+        .unwrap();
         let mut children = Vec::new();
         for script in &args[1..] {
             let mut running = Running::new(launcher.spawn(shell(script)).await.unwrap());

@@ -38,7 +38,7 @@ async fn cmd(launcher: &Launcher, script: &str) -> Child {
 }
 
 fn launcher() -> Launcher {
-    Launcher::start(Path::new(""), Path::new("")).unwrap()
+    Launcher::start(Path::new(""), Path::new(""), None, Past::Unknown).unwrap()
 }
 
 async fn said(child: &Child, text: &str) {

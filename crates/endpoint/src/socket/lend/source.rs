@@ -1,6 +1,5 @@
 //! The hub's side of lent pipes: what an adapter offers, and reading a host's stdin so that a dead hub loses nothing.
 
-use super::LEFT;
 use super::journal::Journal;
 use super::memory::{Form, is_memory};
 use bytes::BytesMut;
@@ -22,10 +21,10 @@ const CHUNK: usize = 64 * 1024;
 /// What came with the first bytes of a connection.
 pub(in super::super) type Offer = Vec<OwnedFd>;
 
-/// Tells an adapter that its host has left. If it has gone itself, nobody is left to be told.
-pub(in super::super) fn leave(adapter: &Source) {
+/// Says a last word to an adapter that only waits. If it has gone itself, nobody is left to be told.
+pub(in super::super) fn tell(adapter: &Source, word: &[u8]) {
     if let Source::Socket(socket) = adapter {
-        let _ = socket.try_write(LEFT);
+        let _ = socket.try_write(word);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the guard decides: events in, effects out, time as an argument. Starts nothing and signals nothing itself.
 
 use crate::guard::census::{Entry, Proc, Table};
-use crate::guard::words::{Ended, Force, Report, Request, Stage, Start};
+use crate::guard::words::{Ended, Force, Past, Report, Request, Stage, Start};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Milliseconds since the guard began.
@@ -184,11 +184,13 @@ impl Ward {
 
     fn asked(&mut self, request: Request, now: Millis) -> Vec<Effect> {
         match request {
-            Request::Hello { home, run } => {
+            Request::Hello { home, run, past } => {
                 self.home = home;
                 self.run = run;
-                self.sweep = Some((Chase::default(), 0));
-                self.look(now);
+                if past == Past::Unknown {
+                    self.sweep = Some((Chase::default(), 0));
+                    self.look(now);
+                }
             }
             Request::Start(start) if self.hub_gone.is_some() => {
                 return vec![Effect::Report(Report::Failed { id: start.id, stage: Stage::Process, errno: 0 })];

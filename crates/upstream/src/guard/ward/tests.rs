@@ -15,7 +15,7 @@ fn entry(pid: i32, parent: i32, group: i32) -> Entry {
 /// A guard with one program (pid 20) running.
 fn one() -> Ward {
     let mut ward = Ward::new(GUARD);
-    let hello = Request::Hello { home: "h-".into(), run: "h-r-".into() };
+    let hello = Request::Hello { home: "h-".into(), run: "h-r-".into(), past: Past::Unknown };
     assert!(ward.handle(Event::Asked(hello), 0).is_empty());
     assert_eq!(look(&mut ward, &[], 0), [Effect::Report(Report::Swept { count: 0 })]);
     ward.handle(Event::Started(1, proc(20)), 0);
@@ -149,8 +149,13 @@ fn without_a_hub_everything_ends_in_time() {
 #[test]
 fn leftovers_are_swept_before_anything_starts() {
     let mut ward = Ward::new(GUARD);
-    ward.handle(Event::Asked(Request::Hello { home: "h-".into(), run: "h-new-".into() }), 0);
+    let hello = |past| Event::Asked(Request::Hello { home: "h-".into(), run: "h-new-".into(), past });
     let start = Start { id: 1, ..Start::default() };
+    // Where nothing can be left nothing is read.
+    ward.handle(hello(Past::Left), 0);
+    assert_eq!(ward.look_at(), None);
+    assert_eq!(ward.handle(Event::Asked(Request::Start(start.clone())), 0), [Effect::Start(start.clone())]);
+    ward.handle(hello(Past::Unknown), 0);
     assert!(ward.handle(Event::Asked(Request::Start(start.clone())), 0).is_empty());
     // 1 is above us and stays whatever it bears; 41 is of another home; 42 fell from 40 and lost its mark.
     let table = [entry(40, 1, 40), entry(41, 1, 41), entry(42, 40, 42)];
