@@ -65,7 +65,7 @@ fn a_host_that_ends_its_own_adapter_is_no_person_by_that() {
     host.call(ORDER, json!({ "text": "one" }));
     let id = waiting(&home)["id"].as_str().unwrap().to_owned();
     host.raw(b"-\n");
-    eventually("it is gone", || home.json(&["status"])["clients"].as_array()?.is_empty().then_some(()));
+    eventually("it is gone", || home.json(&["status"])["hosts"].as_array()?.is_empty().then_some(()));
     let callgate = binary("callgate").display().to_string();
     let (code, err) = run(&mut host, &[&callgate, "approval", "approve", &id]);
     assert!(code != 0 && err.contains("the host `agent`"), "{code} {err}");

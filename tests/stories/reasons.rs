@@ -67,11 +67,13 @@ fn the_log_says_by_which_remembered_approval_a_call_ran() {
 fn what_was_repaired_stands_in_the_log_and_on_the_card() {
     let home = Home::new();
     let properties = json!({ "list": { "type": "array" }, "more": { "type": "object" } });
-    let tool = |name: &str| {
-        json!({ "name": name, "description": "One.", "inputSchema": { "type": "object",
-        "properties": properties, "additionalProperties": { "type": "array" } } })
+    let tool = |name: &str, reads: bool| {
+        json!({
+            "name": name, "description": "One.", "annotations": { "readOnlyHint": reads },
+            "inputSchema": { "type": "object", "properties": properties, "additionalProperties": { "type": "array" } },
+        })
     };
-    let definitions = json!({ "tools": [tool("order"), tool("get_order")] });
+    let definitions = json!({ "tools": [tool("order", false), tool("get_order", true)] });
     std::fs::write(home.path("definitions.json"), definitions.to_string()).unwrap();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/stories/changing.py");
     let paths = ["definitions.json", "lines"].map(|name| home.path(name).display().to_string());
