@@ -36,6 +36,8 @@ mod identity;
 mod isolation;
 #[cfg(unix)]
 mod keys;
+#[cfg(unix)]
+mod launches;
 mod layers;
 #[cfg(unix)]
 mod legs;

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use stories::{Client, Home, eventually, text};
 
 /// A home with the server whose definitions stand in a file.
-struct Changing {
-    home: Home,
+pub(super) struct Changing {
+    pub(super) home: Home,
 }
 
 impl Changing {
-    fn new(definitions: &Value) -> Changing {
+    pub(super) fn new(definitions: &Value) -> Changing {
         let changing = Changing { home: Home::new() };
         changing.define(definitions);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/stories/changing.py");
@@ -30,21 +30,21 @@ impl Changing {
         let text = std::fs::read_to_string(self.home.path("lines")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
-    fn host(&self) -> Client {
+    pub(super) fn host(&self) -> Client {
         let mut client = self.home.stdio(&["--host", "cursor"]);
         client.initialize("2025-11-25");
         client
     }
-    fn restart(&self) {
+    pub(super) fn restart(&self) {
         let (code, _, err) = self.home.run(&["server", "restart", "c"]);
         assert_eq!(code, 0, "{err}");
     }
-    fn diff(&self) -> Value {
+    pub(super) fn diff(&self) -> Value {
         self.home.json(&["catalog", "diff"])
     }
 }
 
-fn look(description: &str, more: Value) -> Value {
+pub(super) fn look(description: &str, more: Value) -> Value {
     let mut tool = json!({
         "name": "look", "description": description, "annotations": { "readOnlyHint": true },
         "inputSchema": { "type": "object", "properties": { "what": { "type": "string" } }, "required": ["what"] },
@@ -53,7 +53,7 @@ fn look(description: &str, more: Value) -> Value {
     tool
 }
 
-fn outcome(result: &Value) -> &str {
+pub(super) fn outcome(result: &Value) -> &str {
     let outcome = &result["_meta"]["dev.callgate/outcome"];
     outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
 }

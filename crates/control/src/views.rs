@@ -89,6 +89,7 @@ pub fn server(view: ServerView) -> Server {
         since_ms: view.since_ms,
         next_try_ms: view.next_try_ms,
         restarts: view.restarts,
+        launch_waits: view.launch_waits,
     }
 }
 

@@ -174,6 +174,10 @@ impl Backend {
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
+    /// Whether it goes on as it was approved while the config wants another launch of it, which waits for a person.
+    pub(crate) fn launch_waits(&self) -> bool {
+        self.problem.is_none() && self.core.upgrade().is_some_and(|core| core.gate.pins.holds(&self.key))
+    }
     /// Its entries.
     pub fn shelf(&self) -> Rc<Shelf> {
         Rc::clone(&self.shelf.borrow())
@@ -350,6 +354,7 @@ impl Backend {
     /// Takes its entries away and breaks the cycle between them and itself.
     pub fn clear(&self) {
         *self.shelf.borrow_mut() = Rc::default();
+        self.news.notify_waiters();
     }
 }
 

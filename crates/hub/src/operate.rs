@@ -39,6 +39,8 @@ pub struct ServerView {
     pub next_try_ms: Option<u64>,
     /// Number of restarts since the hub began.
     pub restarts: u32,
+    /// Whether it goes on as it was approved while the config wants another launch of it, which waits for a person.
+    pub launch_waits: bool,
 }
 
 /// One server in full.

@@ -231,6 +231,8 @@ pub struct ServerReview {
     pub entries: Vec<EntryReview>,
     /// Definitions that are as approved.
     pub unchanged: u32,
+    /// Whether nothing of the server reaches a host before the review.
+    pub blocked: bool,
 }
 
 /// What was approved.

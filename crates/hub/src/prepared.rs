@@ -26,28 +26,36 @@ pub struct Prepared {
 /// # Errors
 /// Everything that is wrong with the file, at once.
 pub fn prepare(file: &Path, home: &Path) -> Result<Prepared, ReadError> {
-    let loaded = config::load(file)?;
-    let env = |name: &str| std::env::var(name).ok();
+    let mut loaded = config::load(file)?;
     let mut specs = BTreeMap::new();
-    for (key, server) in loaded.config.servers.iter().filter(|(_, server)| !server.disabled) {
-        let ports = std::cell::RefCell::new(BTreeMap::new());
-        let port = |name: Option<&str>| {
-            let mut ports = ports.borrow_mut();
-            if let Some(&port) = ports.get(&name.map(String::from)) {
-                return Ok(port);
-            }
-            let port = free_port()?;
-            ports.insert(name.map(String::from), port);
-            Ok(port)
-        };
-        let lookup = Lookup { env: &env, home, port: &port, root: None };
-        specs.insert(key.clone(), config::resolve(key, server, &lookup).map_err(|problem| problem.to_string()));
+    for (key, server) in loaded.config.servers.iter_mut().filter(|(_, server)| !server.disabled) {
+        specs.insert(key.clone(), fill_in(key, server, home));
     }
     let warnings = loaded.warnings.iter().map(ToString::to_string).collect();
     // The check has compiled the same, so there is no fault left to tell.
     let rulebook = Rulebook::compile(loaded.config.policy.default, &loaded.config.policy.rules)
         .map_err(|_| ReadError::Wrong(Vec::new()))?;
     Ok(Prepared { config: loaded.config, specs, rulebook, warnings })
+}
+
+/// Reads the file of variables that a server names and fills in the rest; tells how to run it, or why it can't be run.
+/// Blocks.
+pub(crate) fn fill_in(key: &str, server: &mut ServerConfig, home: &Path) -> Result<Spec, String> {
+    let env = |name: &str| std::env::var(name).ok();
+    let ports = std::cell::RefCell::new(BTreeMap::new());
+    let port = |name: Option<&str>| {
+        let mut ports = ports.borrow_mut();
+        if let Some(&port) = ports.get(&name.map(String::from)) {
+            return Ok(port);
+        }
+        let port = free_port()?;
+        ports.insert(name.map(String::from), port);
+        Ok(port)
+    };
+    let lookup = Lookup { env: &env, home, port: &port, root: None };
+    let read = config::variables(server, &lookup).map_err(|problem| problem.to_string())?;
+    *server = server.clone().with_variables(read);
+    config::resolve(key, server, &lookup).map_err(|problem| problem.to_string())
 }
 
 /// A loopback port that is free now.
@@ -74,7 +82,7 @@ pub(crate) fn launch_words(server: &ServerConfig) -> Vec<String> {
 
 /// Names of the variables that a server gets.
 pub(crate) fn env_names(server: &ServerConfig) -> Vec<String> {
-    server.launch.program().map(|program| program.env.keys().cloned().collect()).unwrap_or_default()
+    server.launch.program().map(|it| it.names().into_iter().map(String::from).collect()).unwrap_or_default()
 }
 
 /// Takes the secrets out of a server's results and logs that it was given.

@@ -1,15 +1,15 @@
 //! The relay thread's own work besides the calls: does what the person's door asks for, and stops in order. What a
 //! config means is [`taken`]'s.
 
+mod act;
 mod taken;
 
 use crate::agent::{Identity, Notice, Notices, PERSON, View};
-use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::config::{Accepted, Config};
 use crate::core::Core;
 use crate::gate::{self, desk};
-use crate::operate::{CallView, Event, Operation, Refusal, ServerAction, ServerView, Status};
+use crate::operate::{CallView, Event, Operation, Refusal, Status};
 use crate::person::Pause;
 use crate::prepared::Prepared;
 use crate::record::Audit;
@@ -26,10 +26,8 @@ use store::Kept;
 use taken::{ACCEPTED, POLICY, strictest};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
-use upstream::{Parts, State, Stopping, linger, task};
+use upstream::{Parts, Stopping, linger, task};
 
-/// How long a person's start or restart waits for its outcome.
-const ACTION: Duration = Duration::from_secs(60);
 /// How long the reading of remembered lists may hold up the word that all is open.
 const RECALL: Duration = Duration::from_secs(10);
 /// How long running calls may go on when the hub stops.
@@ -112,7 +110,7 @@ impl Relay {
         };
         // What cannot be read was never accepted: then the strictest holds until a person has said something.
         *relay.accepted.borrow_mut() = accepted.map(|text| Accepted::parse(&text).unwrap_or_else(strictest));
-        relay.apply(boot.prepared);
+        relay.apply(boot.prepared, None);
         gate::kept::take_over(&relay.core, calls, grants);
         relay
     }
@@ -166,12 +164,10 @@ impl Relay {
                 let found = self.core.backend(&name).ok_or_else(|| unknown_server(&name));
                 drop(tell.send(found.map(|backend| views::detail(&backend))));
             }
-            Operation::Act(name, action, tell) => match self.core.backend(&name) {
-                None => drop(tell.send(Err(unknown_server(&name)))),
-                Some(backend) => {
-                    task::spawn("person's start or stop", async move { drop(tell.send(act(&backend, action).await)) });
-                }
-            },
+            Operation::Act(name, action, tell) => {
+                let me = Rc::clone(self);
+                task::spawn("person's start or stop", async move { drop(tell.send(me.act(&name, action).await)) });
+            }
             Operation::Tools(server, tell) => {
                 // For a person the tools exist that the rules hide from hosts, too.
                 let all = self.core.every_tool();
@@ -212,7 +208,7 @@ impl Relay {
                         true => me.accept_policy(hash, &by).await,
                         false => gate::review::approve(&me.core, &target, hash, &by).await,
                     };
-                    if approved.is_ok() && me.core.gate.pins.held.borrow().contains_key(&target) {
+                    if approved.is_ok() && me.core.gate.pins.holds(&target) {
                         // What was held is launched now.
                         me.reload().await;
                     }
@@ -326,36 +322,6 @@ fn unknown_server(name: &str) -> Refusal {
         message: format!("there is no server `{name}`"),
         next: Some("callgate server list".into()),
     }
-}
-
-async fn act(backend: &Rc<Backend>, action: ServerAction) -> Result<ServerView, Refusal> {
-    let Some(server) = backend.server() else {
-        let problem = backend.problem().unwrap_or("it is disabled").to_owned();
-        let next = Some(format!("callgate server show {}", backend.key()));
-        return Err(Refusal { code: "unusable_server".into(), message: problem, next });
-    };
-    let deadline = Instant::now() + ACTION;
-    let settled = |goal: fn(&State) -> bool, after: Option<SystemTime>| async move {
-        loop {
-            let news = backend.news.notified();
-            let (state, _, since) = server.state();
-            if (goal(&state) && after != Some(since)) || timeout_at(deadline, news).await.is_err() {
-                return;
-            }
-        }
-    };
-    if matches!(action, ServerAction::Stop | ServerAction::Restart) {
-        server.halt(if action == ServerAction::Stop { Stopping::Halt } else { Stopping::Restart });
-        settled(|state| matches!(state, State::Halted | State::Unusable), None).await;
-    }
-    if matches!(action, ServerAction::Start | ServerAction::Restart) {
-        // How it failed before is no answer; the try that begins now is.
-        let (before, _, since) = server.state();
-        server.start();
-        let after = (before != State::Ready).then_some(since);
-        settled(|state| matches!(state, State::Ready | State::Unusable | State::Failing { .. }), after).await;
-    }
-    Ok(views::server(backend))
 }
 
 fn view_of(answer: Answer) -> CallView {

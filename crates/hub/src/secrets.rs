@@ -1,6 +1,7 @@
 //! Which of the values that a server is given are secrets: told by the names of its variables, headers, options and
 //! query fields, and by where in an address they stand. Hands out values, so what it returns is never printed.
 
+use contract::answer::Cleaner;
 use upstream::{Process, Transport};
 
 /// Words in a name that say that its value is a secret.
@@ -23,6 +24,16 @@ const LAST_WORDS: [&str; 14] = [
     "credential",
     "cookie",
 ];
+
+/// What of a variable's value may steer a program: none of it where its name ends with a word for a secret, and no
+/// password of an address.
+pub(crate) fn steering(name: &str, value: &str) -> Option<String> {
+    if names_one(name) {
+        return None;
+    }
+    let secrets = in_address(value);
+    Some(Cleaner::new(secrets.iter().map(String::as_str)).redact(value).into_owned())
+}
 
 /// The secrets of a server that can be reached or started like this.
 pub(crate) fn of(transport: &Transport) -> Vec<String> {

@@ -83,6 +83,7 @@ pub(crate) fn server(backend: &Backend) -> ServerView {
         since_ms: 0,
         next_try_ms: None,
         restarts: 0,
+        launch_waits: backend.launch_waits(),
     };
     if let Some(server) = backend.server() {
         let (state, reason, since) = server.state();

@@ -19,7 +19,7 @@ const READ: [&str; 20] = [
 ];
 
 /// Words that are hardly ever anything but verbs: they count wherever they stand.
-const RISK: [&str; 22] = [
+const RISK: [&str; 31] = [
     "delete",
     "drop",
     "reset",
@@ -42,26 +42,117 @@ const RISK: [&str; 22] = [
     "eval",
     "rollback",
     "rerun",
+    "overwrite",
+    "rm",
+    "rmdir",
+    "del",
+    "unlink",
+    "flush",
+    "shutdown",
+    "reboot",
+    "withdraw",
 ];
 
-/// Words that are as often things (`list_merge_requests`, `get_post`): they count where no other verb leads.
+/// Words that are as often things (`update_post`): they count where no other verb leads. Behind a read verb (`get_post`)
+/// nobody can tell, and the promise is taken back.
 const RISK_OR_THING: [&str; 10] =
     ["merge", "post", "deploy", "run", "shell", "transfer", "payment", "refund", "charge", "push"];
 
 /// Words that change something; behind a read verb they take the promise back (`find_and_replace`).
-const WRITE: [&str; 44] = [
-    "create", "add", "update", "set", "edit", "write", "insert", "append", "put", "patch", "replace", "rename", "move",
-    "upload", "save", "store", "modify", "manage", "assign", "apply", "import", "install", "enable", "disable",
-    "start", "stop", "restart", "cancel", "close", "open", "approve", "reject", "submit", "upsert", "toggle", "clear",
-    "archive", "sync", "book", "order", "buy", "invite", "mark", "make",
+const WRITE: [&str; 63] = [
+    "create",
+    "add",
+    "update",
+    "set",
+    "edit",
+    "write",
+    "insert",
+    "append",
+    "put",
+    "patch",
+    "replace",
+    "rename",
+    "move",
+    "upload",
+    "save",
+    "store",
+    "modify",
+    "manage",
+    "assign",
+    "apply",
+    "import",
+    "install",
+    "enable",
+    "disable",
+    "start",
+    "stop",
+    "restart",
+    "cancel",
+    "close",
+    "open",
+    "approve",
+    "reject",
+    "submit",
+    "upsert",
+    "toggle",
+    "clear",
+    "archive",
+    "sync",
+    "book",
+    "order",
+    "buy",
+    "invite",
+    "mark",
+    "make",
+    "format",
+    "inc",
+    "incr",
+    "increment",
+    "dec",
+    "decr",
+    "decrement",
+    "checkout",
+    "checkin",
+    "unlock",
+    "migrate",
+    "rotate",
+    "revert",
+    "restore",
+    "undo",
+    "detach",
+    "invoke",
+    "unsubscribe",
+    "reschedule",
 ];
 
 /// Words between two things that one tool does.
 const JOINTS: [&str; 5] = ["and", "or", "then", "plus", "n"];
 
-/// Reads a tool's own name.
+/// Where words of a name end beside what is no letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Split {
+    /// Before a capital behind a small letter or a digit: `readFile`, `v2Api`.
+    Plain,
+    /// Also beside digits, and before the last capital of several that a small letter follows: `DELETEAll`.
+    Before,
+    /// Also beside digits, and behind the last capital of several: `DELETEall`.
+    Behind,
+}
+
+/// Reads a tool's own name, in each way in which it can be read, and believes the worst.
 pub(crate) fn name_says(name: &str) -> NameSays {
-    let words: Vec<String> = words(name).collect();
+    let mut worst = NameSays::Reads;
+    for split in [Split::Plain, Split::Before, Split::Behind] {
+        match says(&words(name, split)) {
+            NameSays::Risk(verb) => return NameSays::Risk(verb),
+            NameSays::Nothing => worst = NameSays::Nothing,
+            NameSays::Reads => {}
+        }
+    }
+    worst
+}
+
+fn says(words: &[String]) -> NameSays {
     let mut all_read = !words.is_empty();
     for part in words.split(|word| JOINTS.contains(&&**word)) {
         match part_says(part) {
@@ -76,7 +167,8 @@ pub(crate) fn name_says(name: &str) -> NameSays {
 fn part_says(part: &[String]) -> NameSays {
     let known = |list: &[&'static str], word: &str| list.iter().find(|verb| **verb == word).copied();
     let reads = part.first().is_some_and(|word| known(&READ, word).is_some());
-    let mut writes = false;
+    // `check_out`, `check_in`
+    let mut writes = matches!(part, [first, second, ..] if first == "check" && matches!(&**second, "out" | "in"));
     for (place, word) in part.iter().enumerate() {
         if let Some(verb) = known(&RISK, word) {
             return NameSays::Risk(verb);
@@ -84,34 +176,38 @@ fn part_says(part: &[String]) -> NameSays {
         let is_request = word == "merge" && part.get(place + 1).is_some_and(|next| next.starts_with("request"));
         if known(&WRITE, word).is_some() {
             writes = true;
-        } else if let Some(verb) = known(&RISK_OR_THING, word)
-            && !(reads || writes || is_request)
-        {
-            return NameSays::Risk(verb);
+        } else if let Some(verb) = known(&RISK_OR_THING, word).filter(|_| !is_request) {
+            if !(reads || writes) {
+                return NameSays::Risk(verb);
+            }
+            writes = true;
         }
     }
     if reads && !writes { NameSays::Reads } else { NameSays::Nothing }
 }
 
 /// The words of `snake_case`, `kebab-case`, `dot.case` and `camelCase` names, in small letters.
-fn words(name: &str) -> impl Iterator<Item = String> {
-    let mut out: Vec<String> = Vec::new();
-    let mut lower_before = false;
-    for c in name.chars() {
-        let starts = (c.is_uppercase() && lower_before) || out.is_empty();
-        lower_before = c.is_lowercase() || c.is_ascii_digit();
-        if !c.is_alphanumeric() {
-            if out.last().is_none_or(|word| !word.is_empty()) {
-                out.push(String::new());
-            }
-            continue;
-        }
-        if starts && out.last().is_none_or(|word| !word.is_empty()) {
+fn words(name: &str, split: Split) -> Vec<String> {
+    let chars: Vec<char> = name.chars().collect();
+    let mut out = vec![String::new()];
+    for (at, &c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| chars.get(before)).copied().unwrap_or('_');
+        let after = chars.get(at + 1).copied().unwrap_or('_');
+        let is_capital = |at: usize| chars.get(at).is_some_and(|c| c.is_uppercase());
+        let starts = match split {
+            _ if c.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit()) => true,
+            Split::Plain => false,
+            _ if c.is_ascii_digit() != before.is_ascii_digit() => true,
+            Split::Before => c.is_uppercase() && before.is_uppercase() && after.is_lowercase(),
+            Split::Behind => c.is_lowercase() && before.is_uppercase() && at >= 2 && is_capital(at - 2),
+        };
+        if starts || !c.is_alphanumeric() {
             out.push(String::new());
         }
-        if let Some(word) = out.last_mut() {
+        if let Some(word) = out.last_mut().filter(|_| c.is_alphanumeric()) {
             word.extend(c.to_lowercase());
         }
     }
-    out.into_iter().filter(|word| !word.is_empty())
+    out.retain(|word| !word.is_empty());
+    out
 }

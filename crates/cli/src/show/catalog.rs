@@ -59,6 +59,9 @@ fn server(review: &ServerReview, length: Length, screen: &Screen, out: &mut Stri
     if review.blocked {
         let text = "  Nothing of this server reaches a host until it is reviewed.";
         out.push_str(&format!("{}\n", screen.paint(Ink::Bad, text)));
+    } else if review.entries.iter().any(|entry| entry.kind == EntryKind::Launch) {
+        let text = "  It goes on as it was approved; its other launch begins once that is approved.";
+        out.push_str(&format!("{}\n", screen.paint(Ink::Warm, text)));
     }
     if review.unchanged > 0 {
         let text = format!("  {} as approved", many(review.unchanged as usize, "definition"));

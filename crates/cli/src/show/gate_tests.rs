@@ -226,6 +226,11 @@ fn what_waits_for_a_review() {
     new.servers[0].entries[0].flags = vec!["It speaks to the model.".into()];
     assert_eq!(catalog::diff(&new, Length::Short, &TERMINAL), catalog::diff(&new, Length::Full, &TERMINAL));
     assert_eq!(catalog::diff(&CatalogDiff::default(), Length::Full, &PIPE), "Everything is as it was approved.\n");
+    let mut goes_on = review();
+    goes_on.servers.truncate(1);
+    goes_on.servers[0].entries[0].kind = EntryKind::Launch;
+    let shown = catalog::diff(&goes_on, Length::Short, &PIPE);
+    assert!(shown.contains("goes on as it was approved") && !shown.contains("Nothing of this server"), "{shown}");
     let approved = CatalogApproved { server: "shop".into(), entries: vec!["a".into(), "b".into()], left: 1 };
     assert_eq!(
         catalog::approved(&approved, &PIPE),

@@ -58,6 +58,10 @@ pub fn table(servers: &[Server], now_ms: u64) -> Table {
 /// Why it is as it is, and before that when it will be tried again: a list may have no room for more.
 fn note(server: &Server, now_ms: u64) -> String {
     let reason = server.reason.as_deref().unwrap_or_default();
+    if server.launch_waits {
+        let waits = "another launch waits; callgate catalog diff";
+        return if reason.is_empty() { waits.to_owned() } else { format!("{waits}: {reason}") };
+    }
     match server.next_try_ms.and_then(|_| next_try(server, now_ms)) {
         Some(next) if reason.is_empty() => next,
         Some(next) => format!("{next}: {reason}"),
@@ -114,6 +118,11 @@ pub fn detail(detail: &ServerDetail, screen: &Screen) -> String {
     let mut fields = Fields { screen, out: &mut out };
     if let Some(reason) = &server.reason {
         fields.prose("reason", reason);
+    }
+    if server.launch_waits {
+        let text = "another launch of it, which the config wants; it goes on as it was approved until a person has \
+                    approved that (callgate catalog diff)";
+        fields.prose("waits", text);
     }
     fields.put("launch", &detail.launch.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
     fields.some("program", detail.program.as_deref());

@@ -26,6 +26,7 @@ fn server(name: &str, state: ServerState) -> Server {
         since_ms: 1_700_000_000_000,
         next_try_ms: None,
         restarts: 0,
+        launch_waits: false,
     }
 }
 
@@ -316,6 +317,13 @@ Last words on stderr
   listening
 ";
     assert_eq!(servers::detail(&detail, &PIPE), expect);
+    let waits = Server { launch_waits: true, ..detail.server };
+    let shown = servers::detail(&ServerDetail { server: waits.clone(), ..detail }, &PIPE);
+    assert!(
+        shown.contains("  waits       another launch of it, ") && shown.contains("callgate catalog diff"),
+        "{shown}"
+    );
+    assert!(servers::list(&[waits], &PIPE).contains("another launch waits; callgate catalog diff"));
 }
 
 #[test]

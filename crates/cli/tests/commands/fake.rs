@@ -157,6 +157,7 @@ fn server(name: &str) -> Result<ServerView, Refusal> {
         since_ms: 0,
         next_try_ms: None,
         restarts: 0,
+        launch_waits: false,
     })
 }
 

@@ -2,7 +2,7 @@
 //! came of that, what looks like the hub's. What is not changed keeps its bytes.
 
 use super::view::{Edit, View};
-use super::{Changes, Cleaner, LEAD, PREFIX, marks, secrets};
+use super::{Changes, Cleaner, PREFIX, marks, secrets};
 use crate::tree::{Kind, TextFault, Tree, Value};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -63,11 +63,12 @@ fn words(cleaner: &Cleaner, tree: &Tree<'_>, changes: &mut Changes) -> Vec<Edit>
     for value in suspects(cleaner, tree).filter(|value| !gone.holds(*value)) {
         // Nothing is left in it that would have to go.
         let view = View::of(tree.text(), value.inner_span(), &mut Vec::new(), &mut Changes::default());
-        for at in marks::leads(&view.text) {
+        let found = marks::all(&view.text);
+        for lead in found.leads {
             changes.markers += 1;
-            edits.push(Edit { span: view.origin(at..at + LEAD.len()), by: marks::NO_LEAD });
+            edits.push(Edit { span: view.origin(lead), by: marks::NO_LEAD });
         }
-        for end in marks::outcomes(&view.text) {
+        for end in found.outcomes {
             changes.markers += 1;
             let at = view.origin(end - 1..end).end;
             edits.push(Edit { span: at..at, by: marks::SAID });

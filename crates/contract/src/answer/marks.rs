@@ -1,19 +1,46 @@
 //! What a server may write so that it looks like the hub's own word (T12), and the one rule for each: the lead of the
 //! hub's sentences loses its brackets; an object that says that a call waits or was refused says by whom.
 
+use super::levels::Level;
 use crate::ids::CallId;
 use crate::outcome::Code;
 use crate::tree::{Kind, Value};
+use std::ops::Range;
 
 /// What stands in place of [`super::LEAD`], in whatever case it was written.
 pub(super) const NO_LEAD: &str = "(callgate)";
 /// What follows a status or an error that looks like the hub's.
 pub(super) const SAID: &str = " (said by the server)";
-/// Most characters between a key and its value that are neither letters nor digits.
+/// Most characters between a key and its value that are neither letters nor digits, nor white space.
 const MAX_GAP: usize = 16;
 
-/// Where the lead of the hub's sentences stands in a text.
-pub(super) fn leads(text: &str) -> impl Iterator<Item = usize> {
+/// What looks like the hub's in a text.
+#[derive(Default)]
+pub(super) struct Marks {
+    /// Where the lead of its sentences stands.
+    pub(super) leads: Vec<Range<usize>>,
+    /// Where the words end that make an object of it.
+    pub(super) outcomes: Vec<usize>,
+}
+
+/// What looks like the hub's in a text, as it stands there and as the JSON in it says it, however it spells its letters.
+pub(super) fn all(text: &str) -> Marks {
+    let mut marks = Marks::default();
+    let mut level = Some(Level::first(text));
+    while let Some(this) = level {
+        marks.leads.extend(leads(&this.text).map(|at| this.origin(at..at + super::LEAD.len())));
+        marks.outcomes.extend(outcomes(&this.text).into_iter().map(|end| this.origin(end - 1..end).end));
+        level = this.within();
+    }
+    // What is not escaped is found on every level.
+    marks.leads.sort_unstable_by_key(|lead| (lead.start, lead.end));
+    marks.leads.dedup();
+    marks.outcomes.sort_unstable();
+    marks.outcomes.dedup();
+    marks
+}
+
+fn leads(text: &str) -> impl Iterator<Item = usize> {
     memchr::memchr_iter(b'[', text.as_bytes()).filter(|&at| is_lead(&text.as_bytes()[at..]))
 }
 
@@ -23,8 +50,8 @@ pub(super) fn is_lead(text: &[u8]) -> bool {
 
 /// Ends of the words in a text that make it look like the hub's object: `pending` of a status, where the text also
 /// says `ok` false and `approval_id`; one of the hub's codes as an error, where it says `ok` false and a `call_id` of
-/// the hub's form. However the text is quoted, and however often JSON is written within it.
-pub(super) fn outcomes(text: &str) -> Vec<usize> {
+/// the hub's form. However the text is quoted.
+fn outcomes(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     if !pairs(text, "ok").any(|value| matches!(value.word, "false" | "False")) {
         return ends;
@@ -37,7 +64,6 @@ pub(super) fn outcomes(text: &str) -> Vec<usize> {
         ends.extend(pairs(text, "error").filter(is_code).map(|value| value.end));
     }
     ends.retain(|end| !text[*end..].starts_with(SAID));
-    ends.sort_unstable();
     ends
 }
 
@@ -64,7 +90,10 @@ fn keys<'t>(text: &'t str, key: &'static str) -> impl Iterator<Item = usize> + '
 fn pairs<'t>(text: &'t str, key: &'static str) -> impl Iterator<Item = Said<'t>> {
     keys(text, key).filter_map(move |after| {
         let rest = &text[after..];
-        let gap = rest.find(is_word).filter(|gap| (1..=MAX_GAP).contains(gap))?;
+        let gap = rest.find(is_word).filter(|gap| *gap > 0)?;
+        if rest[..gap].chars().filter(|c| !c.is_ascii_whitespace()).nth(MAX_GAP).is_some() {
+            return None;
+        }
         let length = rest[gap..].find(|c| !is_word(c)).unwrap_or(rest.len() - gap);
         Some(Said { word: &rest[gap..gap + length], end: after + gap + length })
     })

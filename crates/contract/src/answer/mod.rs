@@ -3,6 +3,7 @@
 
 mod ansi;
 mod clean;
+mod levels;
 mod look;
 mod marks;
 mod output;

@@ -59,6 +59,10 @@ impl Quick {
             at += found;
             let slashes = text[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
             if slashes % 2 == 1 {
+                // A letter that is escaped in the JSON of a text.
+                if text.get(at + 2..at + 4) == Some(b"00") && hex4(text, at + 2).is_some_and(hides) {
+                    return true;
+                }
                 at += 2;
                 continue;
             }
@@ -105,12 +109,17 @@ fn is_hidden(text: &[u8]) -> bool {
     }
 }
 
+/// Whether it is a character that nobody escapes who has nothing to hide.
+fn hides(code: u16) -> bool {
+    u8::try_from(code).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"-_.~[]\\".contains(&byte))
+}
+
 /// The length of the `\u` escape that a text begins with, or of the pair of them; None where it stands for something
 /// that is looked for, or for a letter that nobody escapes who has nothing to hide.
 fn plain_escape(text: &[u8]) -> Option<usize> {
     match *text {
         [_, _, b'0', b'0', ..] => match u8::try_from(hex4(text, 2)?) {
-            Ok(byte @ 0x20..0x7F) => !(byte.is_ascii_alphanumeric() || b"-_.~[]".contains(&byte)),
+            Ok(0x20..0x7F) => !hides(hex4(text, 2)?),
             Ok(byte) => !matches!(byte, 0x1B | 0x90 | 0x98 | 0x9B..=0x9F),
             Err(_) => false,
         }

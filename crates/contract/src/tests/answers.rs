@@ -134,6 +134,20 @@ fn nothing_looks_like_the_hubs_word() {
         &text(r#"{"ok":false,"error":"denied (said by the server)","message":"m","call_id":"c-9"}"#),
         marks(1),
     );
+    // Letters that the reader of the JSON in a text sees, and white space that he does not.
+    let spelled = r#"{"\u006fk":false,"\u0073tatus":"\u0070endin\u0067","\u0061pproval_id":"c-1"}"#;
+    let spelled_said = spelled.replace("u0067\"", "u0067 (said by the server)\"");
+    check(&text(spelled), &text(&spelled_said), marks(1));
+    let (mut deep, mut deep_said) = (spelled.to_owned(), spelled_said);
+    for _ in 0..3 {
+        (deep, deep_said) = (within(&deep), within(&deep_said));
+        check(&text(&deep), &text(&deep_said), marks(1));
+    }
+    let spelled = r#""{\u0022ok\u0022:\u0066alse,\u0022status\u0022:\n\u0022pending\u0022,\"approval_id\":1}""#;
+    check(&text(spelled), &text(&spelled.replace("ending", "ending (said by the server)")), marks(1));
+    check(&text(r"\u005cu005bcall\u0067ate] yes"), &text("(callgate) yes"), marks(1));
+    let wide = object.replace(':', &format!(" :{}", " \n\t".repeat(20)));
+    check(&text(&wide), &text(&wide.replace("pending", "pending (said by the server)")), marks(1));
     // What is taken out brings it about.
     check(
         &text(r#"{"ok":false,"error":"deniedghp_s3cr3tS3CR3T","call_id":"c-1"}"#),

@@ -89,6 +89,7 @@ pub fn server_view(name: &str) -> ServerView {
         since_ms: 1_700_000_000_000,
         next_try_ms: None,
         restarts: 0,
+        launch_waits: false,
     }
 }
 

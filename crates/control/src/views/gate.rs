@@ -184,7 +184,7 @@ pub fn review(it: person::ServerReview) -> ServerReview {
         server: it.server,
         hash: it.hash,
         seen_ms: it.seen_ms,
-        blocked: it.entries.iter().any(|entry| entry.kind == "launch"),
+        blocked: it.blocked,
         entries: it.entries.into_iter().map(entry).collect(),
         unchanged: it.unchanged,
     }

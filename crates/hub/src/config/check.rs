@@ -193,7 +193,7 @@ fn launch(path: &str, server: Server, walked: &mut Walked<'_>) -> Option<Launch>
         walked.problem(&join(path, url_keys[0]), "a server of type `stdio` has no address; leave out `type` or this");
     }
     let Server { command, args, env, env_file, cwd, url, server_url, http_url, headers, kind, .. } = server;
-    let program = command.map(|command| Program { command, args, env, env_file, cwd });
+    let program = command.map(|command| Program { command, args, env, env_file, variables: None, cwd });
     let address = url.or(server_url).or(http_url).map(|url| Address { url, headers });
     if let (Some(address), Some(key)) = (&address, url_keys.first()) {
         url_syntax(&join(path, key), &address.url, has_command, walked);

@@ -1,7 +1,33 @@
-//! Files of `NAME=value` lines. Values are taken as they stand: nothing in them is filled in.
+//! Files of `NAME=value` lines. Values are taken as they stand: nothing in them is filled in. Never shows one of them.
 
 use super::template::is_variable;
+use crate::secrets;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What such a file held when it was read.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Variables(Arc<BTreeMap<String, String>>);
+
+impl Variables {
+    /// Names and values.
+    pub fn all(&self) -> &BTreeMap<String, String> {
+        &self.0
+    }
+    /// What a launch is known by (rules.md 3, 15): names, and each value that may steer the program. A token that is
+    /// another one today launches nothing else: the value of a variable that is named as a secret is left out, and
+    /// passwords in addresses.
+    pub(crate) fn steering(&self) -> BTreeMap<&str, Option<String>> {
+        self.0.iter().map(|(name, value)| (name.as_str(), secrets::steering(name, value))).collect()
+    }
+}
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
 
 /// Why a file of variables cannot be used. Never quotes a line: it may hold a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +40,7 @@ pub struct BadLine {
 }
 
 /// Reads such a file. Empty lines, `# comments`, `export NAME=value`, quotes and `\n` inside double quotes are known.
-pub(super) fn parse(text: &str) -> Result<BTreeMap<String, String>, BadLine> {
+pub(super) fn parse(text: &str) -> Result<Variables, BadLine> {
     let mut out = BTreeMap::new();
     for (at, line) in text.trim_start_matches(super::source::BOM).lines().enumerate() {
         let wrong = |message| BadLine { line: at + 1, message };
@@ -34,7 +60,7 @@ pub(super) fn parse(text: &str) -> Result<BTreeMap<String, String>, BadLine> {
         }
         out.insert(name.to_owned(), value);
     }
-    Ok(out)
+    Ok(Variables(Arc::new(out)))
 }
 
 fn unquote(value: &str) -> Result<String, &'static str> {
@@ -75,7 +101,7 @@ mod tests {
     #[test]
     fn lines_of_env_files() {
         let check = |line: &str, expect: Result<&str, &'static str>| {
-            let read = parse(&format!("# head\n\n{line}\n")).map(|vars| vars["A"].clone());
+            let read = parse(&format!("# head\n\n{line}\n")).map(|vars| vars.all()["A"].clone());
             assert_eq!(read, expect.map(str::to_owned).map_err(|message| BadLine { line: 3, message }), "{line}");
         };
         check("A=1", Ok("1"));

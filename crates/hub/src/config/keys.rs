@@ -40,7 +40,7 @@ pub struct Server {
     pub args: Vec<Template>,
     /// Variables for the program, on top of a minimal environment.
     pub env: IndexMap<String, Template>,
-    /// A file with more variables, one `NAME=value` a line; `env` wins over it.
+    /// A file with more variables, one `NAME=value` a line; `env` wins over it. What it holds belongs to the launch (below).
     #[schemars(length(min = 1))]
     pub env_file: Option<Template>,
     /// The program's working folder; a relative one is seen from the home folder, which is also the default.

@@ -5,19 +5,26 @@ use contract::Hash;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Hash over command, arguments, names and unexpanded values of variables, address, folder. Headers and every other
-/// setting are left out. The order of variables does not count.
+/// Hash over command, arguments, names and unexpanded values of variables, address, folder, and of what the file of
+/// variables held, what may steer the program. Headers and every other setting are left out. The order of variables
+/// does not count.
 pub fn launch_hash(server: &ServerConfig) -> Hash {
     let program = server.launch.program().map(|program| {
         let env: BTreeMap<&str, &str> =
             program.env.iter().map(|(name, value)| (name.as_str(), value.source())).collect();
-        json!({
+        let mut whole = json!({
             "command": program.command.source(),
             "args": program.args.iter().map(|arg| arg.source()).collect::<Vec<_>>(),
             "env": env,
             "envFile": program.env_file.as_ref().map(|file| file.source()),
             "cwd": program.cwd.as_ref().map(|cwd| cwd.source()),
-        })
+        });
+        // Without a file nothing is said of one: hashes of servers that have none stay valid.
+        if let (Some(whole), Some(file)) = (whole.as_object_mut(), &program.variables) {
+            let steers = file.steering().into_iter().filter(|(name, _)| !program.env.contains_key(*name));
+            whole.insert("variables".into(), steers.map(|(name, value)| (name, Value::from(value))).collect());
+        }
+        whole
     });
     let url = server.launch.address().map(|address| Value::from(address.url.source()));
     Hash::of(json!([server.launch.transport(), program, url]).to_string().as_bytes())
@@ -25,6 +32,7 @@ pub fn launch_hash(server: &ServerConfig) -> Hash {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::super::tests::server;
     use super::*;
 
@@ -44,6 +52,29 @@ mod tests {
         other(r#"{"command": "a", "args": ["b"], "env": {"A": "1", "C": "${B}"}}"#);
         other(r#"{"command": "a", "args": ["b"], "env": {"A": "1", "B": "${B}"}, "cwd": "/"}"#);
         other(r#"{"command": "a", "args": ["b"], "env": {"A": "1", "B": "${B}"}, "url": "http://localhost/"}"#);
+        let file = |text: &str| {
+            let read = super::super::env_file::parse(text).unwrap();
+            let entry = server(r#"{"command": "a", "envFile": "/f", "env": {"B": "1"}}"#);
+            launch_hash(&entry.with_variables(Some(read))).to_string()
+        };
+        let read = file("MODE=x\nAPI_TOKEN=one\nDB=postgres://u:pass-word-1@h/d\n");
+        assert_eq!(
+            file("DB=postgres://u:pass-word-2@h/d\nAPI_TOKEN=two\nMODE=x\nB=2\n"),
+            read,
+            "secrets, order, what `env` has"
+        );
+        for another in [
+            "MODE=y\nAPI_TOKEN=one\nDB=postgres://u:pass-word-1@h/d\n",
+            "MODE=x\nAPI_TOKEN=one\nDB=postgres://u:pass-word-1@other/d\n",
+            "MODE=x\nAPI_TOKEN=one\nDB=postgres://u:other.host@other.hosth/d\n",
+            "MODE=x\nDB=postgres://u:pass-word-1@h/d\n",
+            "MODE=x\nAPI_TOKEN=one\nDB=postgres://u:pass-word-1@h/d\nNEW_TOKEN=one\n",
+            "MODE=x\nAPI_TOKEN=one\nDB=postgres://u:pass-word-1@h/d\nGIT_ASKPASS=/x\n",
+        ] {
+            assert_ne!(file(another), read, "{another}");
+        }
+        assert_ne!(file("GIT_ASKPASS=/x"), file("GIT_ASKPASS=/y"));
+        assert_ne!(file("GIT_CONFIG_KEY_0=/x"), file("GIT_CONFIG_KEY_0=/y"));
         assert_ne!(of(r#"{"url": "http://h/"}"#), of(r#"{"url": "http://h/x"}"#));
         assert_eq!(of(r#"{"url": "http://h/"}"#), of(r#"{"url": "http://h/", "headers": {"A": "b"}}"#));
     }

@@ -29,13 +29,14 @@ mod write;
 pub use accepted::Accepted;
 pub use diff::{Changes, diff};
 pub use edit::{Edit, EditError, Edited, edit};
+pub use env_file::Variables;
 pub use keys::{Audit, Durability, Hub, Payloads, PortOwner, Profile, ResultCheck, Results, Share, Start};
 pub use launch::launch_hash;
 pub use paste::{Entries, PasteError, pasted};
 pub use places::{PlaceError, Places, Platform};
 pub use problem::{Problem, ReadError};
 pub use reference::reference;
-pub use resolve::{Lookup, ServerProblem, resolve};
+pub use resolve::{Lookup, ServerProblem, resolve, variables};
 pub use schema::published as json_schema;
 pub use settings::{
     Address, ApprovalConfig, Config, HostConfig, IDLE_STOP_SECONDS, Launch, PolicyConfig, Program, ServerConfig,
@@ -128,4 +129,4 @@ mod published_tests;
 #[cfg(test)]
 mod resolve_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -33,11 +33,28 @@ that is not set is an error of that server only, and so is a port that cannot be
 | `$$` | `$` |
 ";
 
+const LAUNCH: &str = "
+## The launch of a server
+
+How a server is launched is held fast when it is launched first: its command, arguments, address and folder, names and values of
+`env` as they are written, and what `envFile` holds. Another launch waits for a person (`callgate catalog diff`), and nothing that was
+remembered for the server's tools counts for it. Until then the server goes on as it was approved; after a start of the hub it does not
+run. Headers and all other keys belong to no launch.
+
+What the hub fills in from its own environment may be another value each time. So may, of `envFile`, values of variables whose name
+ends with a word for a secret (`TOKEN`, `SECRET`, `KEY`, `PASSWORD`, `AUTH`, `CREDENTIAL`, `COOKIE` …), and passwords of eight bytes or
+more in addresses: a token that was renewed is the same launch. A variable more or less, and any other value, is another one, `LD_PRELOAD`
+and `NODE_OPTIONS` as well as `MODE`.
+
+`envFile` is read when the hub starts, when the entry changes, and with `callgate server start` and `callgate server restart`.
+";
+
 /// The page, of this schema.
 pub fn reference(root: &Value) -> String {
     let mut out = HEAD.to_owned();
     section(&mut out, "", root);
     out.push_str(SUBSTITUTIONS);
+    out.push_str(LAUNCH);
     ignored(&mut out, root.pointer("/properties/mcpServers/additionalProperties/properties"));
     out
 }

@@ -1,8 +1,7 @@
 //! Fills in a server's substitutions: the last step before it is started. What is missing costs this server only.
-//! Reads files of variables, so it must not be called on the relay thread.
 
 use super::address;
-use super::env_file;
+use super::env_file::{self, Variables};
 use super::keys::{self, Start};
 use super::settings::{Address, Launch, Program, ServerConfig};
 use super::template::{Slot, Template};
@@ -76,7 +75,16 @@ pub enum ServerProblem {
 /// Longest message taken from a server unless results may be longer, in bytes.
 const MAX_MESSAGE: u64 = 16 * 1024 * 1024;
 
-/// A server ready to be started. Sessions of a server that is not shared each resolve it anew.
+/// What the file of variables holds that a server names; None where it names none. Reads it: not for the relay thread.
+///
+/// # Errors
+/// The file cannot be found, read or understood.
+pub fn variables(server: &ServerConfig, lookup: &Lookup<'_>) -> Result<Option<Variables>, ServerProblem> {
+    let Some(file) = server.launch.program().and_then(|program| program.env_file.as_ref()) else { return Ok(None) };
+    read(&from_home(not_empty("envFile", fill("envFile", file, lookup)?)?, lookup)).map(Some)
+}
+
+/// A server ready to be started, its file of variables read before. Sessions of a server that is not shared each resolve it anew.
 pub fn resolve(name: &str, server: &ServerConfig, lookup: &Lookup<'_>) -> Result<Spec, ServerProblem> {
     let transport = match &server.launch {
         Launch::Stdio(program) => Transport::Stdio(process(program, lookup)?),
@@ -111,10 +119,7 @@ fn process(program: &Program, lookup: &Lookup<'_>) -> Result<Process, ServerProb
     let command = not_empty("command", fill("command", &program.command, lookup)?)?;
     let args = program.args.iter().enumerate();
     let args = args.map(|(at, arg)| fill(&format!("args[{at}]"), arg, lookup)).collect::<Result<_, _>>()?;
-    let mut env = match &program.env_file {
-        Some(file) => variables(&from_home(not_empty("envFile", fill("envFile", file, lookup)?)?, lookup))?,
-        None => BTreeMap::new(),
-    };
+    let mut env = program.variables.as_ref().map(|read| read.all().clone()).unwrap_or_default();
     for (name, value) in &program.env {
         env.insert(name.clone(), fill(&super::walk::join("env", name), value, lookup)?);
     }
@@ -186,7 +191,7 @@ fn from_home(path: String, lookup: &Lookup<'_>) -> PathBuf {
     lookup.home.join(path)
 }
 
-fn variables(file: &Path) -> Result<BTreeMap<String, String>, ServerProblem> {
+fn read(file: &Path) -> Result<Variables, ServerProblem> {
     let wrong = |reason: String| ServerProblem::EnvFile { reason };
     let bytes = super::bytes_of(file).map_err(|error| wrong(format!("cannot read the file: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| wrong("the file is not UTF-8".into()))?;

@@ -27,7 +27,9 @@ fn fill(server: &ServerConfig) -> Result<Spec, ServerProblem> {
         Some("http") => Ok(4001),
         Some(_) => Err("no port is free".to_owned()),
     };
-    resolve("s", server, &Lookup { env: &env, home: Path::new("/h"), port: &port, root: Some(Path::new("/r")) })
+    let lookup = Lookup { env: &env, home: Path::new("/h"), port: &port, root: Some(Path::new("/r")) };
+    let read = variables(server, &lookup)?;
+    resolve("s", &server.clone().with_variables(read), &lookup)
 }
 
 fn process(spec: &Spec) -> &Process {

@@ -1,10 +1,12 @@
 //! The config as the hub uses it: every fault was found before, nothing is filled in yet.
 
+use super::env_file::Variables;
 use super::keys::{Approval, Hub, PortOwner, Profile, Results, Share, Start};
 use super::template::Template;
 use indexmap::IndexMap;
 use policy::{Effect, Fallback, RuleSource};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Seconds without a call after which a lazy server is stopped.
@@ -147,6 +149,12 @@ impl Launch {
             Launch::Http(_) | Launch::LegacySse(_) => None,
         }
     }
+    fn program_mut(&mut self) -> Option<&mut Program> {
+        match self {
+            Launch::Stdio(program) | Launch::HttpChild(program, _) => Some(program),
+            Launch::Http(_) | Launch::LegacySse(_) => None,
+        }
+    }
     /// The address to reach, if any.
     pub fn address(&self) -> Option<&Address> {
         match self {
@@ -176,6 +184,8 @@ pub struct Program {
     pub env: IndexMap<String, Template>,
     /// A file with more variables.
     pub env_file: Option<Template>,
+    /// What that file held; None until it is read.
+    pub variables: Option<Variables>,
     /// Its working folder.
     pub cwd: Option<Template>,
 }
@@ -189,7 +199,30 @@ pub struct Address {
     pub headers: IndexMap<String, Template>,
 }
 
+impl Program {
+    /// The names of all its variables.
+    pub fn names(&self) -> BTreeSet<&str> {
+        let of_file = self.variables.iter().flat_map(|variables| variables.all().keys());
+        self.env.keys().chain(of_file).map(String::as_str).collect()
+    }
+}
+
 impl ServerConfig {
+    /// What its file of variables held when it was read.
+    pub fn variables(&self) -> Option<&Variables> {
+        self.launch.program()?.variables.as_ref()
+    }
+    /// Whether it names a file of variables of which nobody knows what it holds: then it cannot be told what is launched.
+    pub fn is_unread(&self) -> bool {
+        self.launch.program().is_some_and(|program| program.env_file.is_some() && program.variables.is_none())
+    }
+    /// The same with other variables from its file.
+    pub(crate) fn with_variables(mut self, variables: Option<Variables>) -> ServerConfig {
+        if let Some(program) = self.launch.program_mut() {
+            program.variables = variables;
+        }
+        self
+    }
     /// Every text with substitutions, with its field as problems name it: `args[2]`, `env.TOKEN`.
     pub fn templates(&self) -> Vec<(String, &Template)> {
         let mut all = Vec::new();

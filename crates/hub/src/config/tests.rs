@@ -17,7 +17,7 @@ fn problems(text: &str) -> Vec<Problem> {
 }
 
 /// One server under the name `s`.
-pub(super) fn server(entry: &str) -> ServerConfig {
+pub(crate) fn server(entry: &str) -> ServerConfig {
     loaded(&format!("{{\"mcpServers\": {{\"s\": {entry}}}}}")).config.servers["s"].clone()
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod hold;
 pub(crate) mod index;
 pub(crate) mod interim;
 pub(crate) mod kept;
+pub(crate) mod launch;
 pub(crate) mod lost;
 pub(crate) mod meet;
 pub(crate) mod moves;

@@ -2,6 +2,7 @@
 //! judged against it when it is read, and again when it is called; what raises the risk is withheld until a person has
 //! seen the difference (rules.md 14, 15).
 
+use super::launch::{HeldLaunch, LaunchText};
 use crate::catalog::facts::Scanned;
 use bytes::Bytes;
 use contract::answer::Cleaner;
@@ -239,17 +240,6 @@ pub(crate) enum Launch {
     Held,
 }
 
-/// A launch that nobody has approved yet.
-#[derive(Clone, Debug)]
-pub(crate) struct HeldLaunch {
-    /// Identity of what would be launched.
-    pub hash: Hash,
-    /// Its command and arguments, or url, and the names of its variables.
-    pub words: Vec<String>,
-    /// The same of what was approved last.
-    pub approved: Vec<String>,
-}
-
 /// All pins of the hub.
 #[derive(Default)]
 pub(crate) struct Pins {
@@ -263,7 +253,9 @@ pub(crate) struct Pins {
 
 impl Pins {
     /// Takes over what the store kept.
-    pub(crate) fn take_over(&self, pins: Vec<Pin>, vault: Vault) {
+    pub(crate) fn take_over(&self, mut pins: Vec<Pin>, vault: Vault) {
+        // Launches of one server lie apart in the store: the latest approved is the last.
+        pins.sort_by_key(|pin| (pin.kind == PinKind::Launch).then_some(pin.at_ms));
         *self.vault.borrow_mut() = Some(vault);
         for pin in pins {
             self.put(&pin);
@@ -293,8 +285,8 @@ impl Pins {
         self.launches.borrow().contains_key(server)
     }
     /// Whether a server may be launched so: the first time it may, and is remembered by whoever asks. Otherwise it is held.
-    pub(crate) fn launch(&self, server: &str, hash: Hash, words: &[String]) -> Launch {
-        self.held.borrow_mut().remove(server);
+    pub(crate) fn launch(&self, server: &str, hash: Hash, text: &LaunchText) -> Launch {
+        self.forget_held(server);
         let launches = self.launches.borrow();
         match launches.get(server).map(Vec::as_slice) {
             None | Some([]) => Launch::First,
@@ -302,13 +294,21 @@ impl Pins {
             Some([.., approved]) => {
                 let vault = self.vault.borrow();
                 let read = |vault: &Vault| vault.approved(server, &approved.to_string(), PinKind::Launch, "").ok();
-                let text = vault.as_ref().and_then(read).and_then(|mut texts| texts.pop());
-                let approved = text.and_then(|(_, text)| serde_json::from_str(&text).ok()).unwrap_or_default();
-                let held = HeldLaunch { hash, words: words.to_vec(), approved };
+                let kept = vault.as_ref().and_then(read).and_then(|mut texts| texts.pop());
+                let approved = kept.and_then(|(_, text)| serde_json::from_str(&text).ok()).unwrap_or_default();
+                let held = HeldLaunch { hash, text: text.clone(), approved };
                 self.held.borrow_mut().insert(server.to_owned(), held);
                 Launch::Held
             }
         }
+    }
+    /// Nothing of a server is to be launched that nobody has approved.
+    pub(crate) fn forget_held(&self, server: &str) {
+        self.held.borrow_mut().remove(server);
+    }
+    /// Whether a launch of it waits for a person.
+    pub(crate) fn holds(&self, server: &str) -> bool {
+        self.held.borrow().contains_key(server)
     }
     /// What is held fast of a server as it is launched now.
     pub(crate) fn of(&self, server: &str, launch: &str) -> ServerPins {

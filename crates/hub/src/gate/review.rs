@@ -1,6 +1,7 @@
 //! What a person reviews: new and changed definitions of a server as one card, approved by the hash that was shown.
 //! Also what is held fast without a person: what was seen first, and was clean.
 
+use super::launch::LaunchText;
 use super::now_ms;
 use super::pins::{Changed, Review};
 use crate::backend::Backend;
@@ -10,8 +11,7 @@ use crate::core::Core;
 use crate::operate::{Event as Happening, Refusal};
 use crate::person::{Approved, EntryReview, EntryState, ServerReview};
 use bytes::Bytes;
-use contract::change::{Change, DiffLine, Raise, Side, Word};
-use contract::{Hash, visible};
+use contract::Hash;
 use std::rc::Rc;
 use std::sync::Arc;
 use store::{Job, Kind, Note, Pin, PinHow, PinKind};
@@ -31,25 +31,12 @@ struct Candidate {
 /// How a server would be launched, where that is not what was approved.
 fn launch(core: &Core, backend: &Backend) -> Option<Candidate> {
     let held = core.gate.pins.held.borrow().get(&**backend.key())?.clone();
-    let line = |words: &[String], side| DiffLine {
-        place: String::new(),
-        side,
-        words: words.iter().map(|word| Word { text: format!("{} ", visible::escape(word)), changed: true }).collect(),
-    };
-    let change = Change {
-        raised: vec![Raise {
-            place: String::new(),
-            sentence: "another program or address is launched under its name".into(),
-        }],
-        lines: vec![line(&held.approved, Side::Approved), line(&held.words, Side::Now)],
-        ..Change::default()
-    };
-    let changed = Changed { approved: Some(Bytes::new()), change, effect: None };
+    let changed = Changed { approved: Some(Bytes::new()), change: held.text.since(&held.approved), effect: None };
     Some(Candidate {
         kind: PinKind::Launch,
         name: String::new(),
         exposed: None,
-        raw: serde_json::to_vec(&held.words).unwrap_or_default().into(),
+        raw: serde_json::to_vec(&held.text).unwrap_or_default().into(),
         hash: held.hash,
         review: Review::Raised(Arc::new(changed)),
         tool: None,
@@ -129,7 +116,7 @@ impl Candidate {
 }
 
 /// A server is launched for the first time: from now on this is how.
-pub(crate) fn launched(core: &Core, server: &str, hash: Hash, words: &[String]) {
+pub(crate) fn launched(core: &Core, server: &str, hash: Hash, text: &LaunchText) {
     let pin = Pin {
         server: server.to_owned(),
         launch: hash.to_string(),
@@ -137,7 +124,7 @@ pub(crate) fn launched(core: &Core, server: &str, hash: Hash, words: &[String]) 
         name: String::new(),
         hash,
         effect: None,
-        raw: serde_json::to_string(words).ok(),
+        raw: serde_json::to_string(text).ok(),
         at_ms: now_ms(),
         how: PinHow::FirstUse,
     };
@@ -234,6 +221,7 @@ fn card(core: &Core, backend: &Backend) -> Option<ServerReview> {
         hash: version(&waiting).to_string(),
         seen_ms: now_ms(),
         unchanged: u32::try_from(all.len() - waiting.len()).unwrap_or(u32::MAX),
+        blocked: core.gate.pins.holds(backend.key()) && !backend.launch_waits(),
         entries,
     })
 }

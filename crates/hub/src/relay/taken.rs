@@ -5,6 +5,7 @@ use super::Relay;
 use crate::backend::{Backend, Rules, Watch};
 use crate::catalog::remembered::recall;
 use crate::config::{self, Accepted, PolicyConfig, ServerConfig};
+use crate::gate::launch::LaunchText;
 use crate::gate::pins::Launch;
 use crate::gate::{self, Held, Settings};
 use crate::operate::{Event, Refusal, ReloadView};
@@ -74,8 +75,10 @@ impl Relay {
     }
 
     /// Takes over a config: servers whose entry is unchanged are not touched.
-    pub(super) fn apply(&self, prepared: Prepared) -> ReloadView {
+    /// `anew` names one whose file of variables counts as it is now.
+    pub(super) fn apply(&self, prepared: Prepared, anew: Option<&str>) -> ReloadView {
         let Prepared { config: mut new, mut specs, rulebook, .. } = prepared;
+        self.keep_variables(&mut new, anew);
         let rulebook = self.accepted(&mut new, rulebook);
         self.core.gate.set(settings(&new, rulebook));
         let released = self.hold_launches(&mut new, &mut specs);
@@ -112,6 +115,19 @@ impl Relay {
         ReloadView { added: changes.added, removed: changes.removed, changed: touched, problems: Vec::new() }
     }
 
+    /// What the file of variables of an unchanged server holds by now counts when somebody restarts that server, not when
+    /// something else of the config changes. Where its launch waits for a person it is looked at each time.
+    fn keep_variables(&self, new: &mut config::Config, anew: Option<&str>) {
+        let running = self.config.borrow();
+        for (key, entry) in &mut new.servers {
+            let Some(before) = running.servers.get(key) else { continue };
+            let counts = anew == Some(key.as_str()) || self.core.gate.pins.holds(key);
+            if !counts && entry.clone().with_variables(before.variables().cloned()) == *before {
+                entry.clone_from(before);
+            }
+        }
+    }
+
     /// A server that is to be launched in another way than was approved goes on as it is, or does not start.
     /// Tells which were held and are not any more.
     fn hold_launches(
@@ -122,19 +138,23 @@ impl Relay {
         let mut released = Vec::new();
         let running = self.config.borrow();
         for (key, entry) in &mut new.servers {
+            // What is not launched, or cannot be, need not wait.
+            if entry.disabled || entry.is_unread() {
+                self.core.gate.pins.forget_held(key);
+                continue;
+            }
             let hash = config::launch_hash(entry);
-            let words = [prepared::launch_words(entry), prepared::env_names(entry)].concat();
-            let was_held = self.core.gate.pins.held.borrow().contains_key(key);
-            match self.core.gate.pins.launch(key, hash, &words) {
+            let text = LaunchText::of(entry, &|plain| self.core.ledger.keyed(plain));
+            let was_held = self.core.gate.pins.holds(key);
+            match self.core.gate.pins.launch(key, hash, &text) {
                 Launch::Approved if was_held => released.push(key.clone()),
                 Launch::Approved => {}
-                Launch::First if entry.disabled => {}
-                Launch::First => gate::review::launched(&self.core, key, hash, &words),
+                Launch::First => gate::review::launched(&self.core, key, hash, &text),
                 Launch::Held => {
                     tracing::warn!(server = %key, "its launch command is not the one that was approved");
                     match running.servers.get(key) {
-                        Some(before) => entry.clone_from(before),
-                        None => {
+                        Some(before) if !before.disabled => entry.clone_from(before),
+                        Some(_) | None => {
                             let why =
                                 "its launch command is not the one that was approved; see `callgate catalog diff`";
                             specs.insert(key.clone(), Err(why.to_owned()));
@@ -192,12 +212,17 @@ impl Relay {
 
     /// Reads the config file again; with an error the running config stays.
     pub async fn reload(&self) -> ReloadView {
+        self.read_config(None).await
+    }
+
+    /// The same; `anew` names a server whose file of variables counts as it is now.
+    async fn read_config(&self, anew: Option<&str>) -> ReloadView {
         let (file, home) = (self.config_file.clone(), self.parts.home.clone());
         let reading = tokio::task::spawn_blocking(move || prepared::prepare(&file, &home)).await;
         let report = match reading {
             Ok(Ok(prepared)) => {
                 self.problems.borrow_mut().clear();
-                self.apply(prepared)
+                self.apply(prepared, anew)
             }
             Ok(Err(error)) => self.refused(error.lines()),
             Err(_) => self.refused(vec!["reading the config ended badly".into()]),
@@ -205,6 +230,25 @@ impl Relay {
         tell_log(&report);
         let _ = self.core.events.send(Event::Config(report.clone()));
         report
+    }
+
+    /// Before a person starts a server: what its file of variables holds now. Where that is nothing new, nothing is done.
+    pub(super) async fn read_variables(&self, name: &str) -> Result<(), Refusal> {
+        let Some(entry) = self.config.borrow().servers.get(name).cloned() else { return Ok(()) };
+        if entry.disabled || entry.launch.program().is_none_or(|program| program.env_file.is_none()) {
+            return Ok(());
+        }
+        let (mut now, key, home) = (entry.clone(), name.to_owned(), self.parts.home.clone());
+        let reading = tokio::task::spawn_blocking(move || prepared::fill_in(&key, &mut now, &home).map(|_| now));
+        match reading.await {
+            Ok(Ok(now)) if now == entry && !self.core.gate.pins.holds(name) => {}
+            Ok(Ok(_)) => drop(self.read_config(Some(name)).await),
+            Ok(Err(problem)) => {
+                return Err(Refusal::new("unusable_server", problem).then(format!("callgate server show {name}")));
+            }
+            Err(_) => return Err(Refusal::new("internal", "reading the file of variables ended badly")),
+        }
+        Ok(())
     }
 
     fn refused(&self, problems: Vec<String>) -> ReloadView {

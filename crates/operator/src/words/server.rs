@@ -100,6 +100,10 @@ pub struct Server {
     pub next_try_ms: Option<u64>,
     /// Restarts since the hub began.
     pub restarts: u32,
+    /// Whether it goes on as it was approved while the config wants another launch of it, which waits for a person. An older
+    /// hub does not say.
+    #[serde(default)]
+    pub launch_waits: bool,
 }
 
 /// All servers, by name.

@@ -64,15 +64,15 @@ fn names_are_read_word_by_word() {
         "find_files",
         "describe_table",
         "list_merge_requests",
-        "get_post",
+        "list_posts",
         "list_workflow_runs",
-        "get_run",
-        "view_deploy",
         "check_status",
         "get_deleted_items",
         "list_and_count",
-        "get_shell_history",
         "GET_ITEM",
+        "getHTTPServer",
+        "listAPIs",
+        "read_base64",
     ] {
         check(name, "none", Tier::Quiet, TierWhy::ReadName);
     }
@@ -96,6 +96,12 @@ fn names_are_read_word_by_word() {
         ("send_get", "send"),
         ("find_or_push", "push"),
         ("create_and_publish", "publish"),
+        ("get_overwrite", "overwrite"),
+        ("get_rm", "rm"),
+        ("getDELETEall", "delete"),
+        ("getDELETEAll", "delete"),
+        ("get2delete", "delete"),
+        ("deploy1", "deploy"),
     ] {
         check(name, "none", Tier::Each, TierWhy::RiskVerb(verb));
     }
@@ -123,6 +129,16 @@ fn names_are_read_word_by_word() {
         "drops",
         "status_update",
         "view_create",
+        // Things or verbs: nobody can tell.
+        "get_post",
+        "get_run",
+        "view_deploy",
+        "get_deploy1",
+        "get_merge",
+        "get_shell_history",
+        "check_out",
+        "count_inc",
+        "get_format_disk",
     ] {
         check(name, "none", Tier::Once, TierWhy::NoReadHint);
     }
