@@ -278,8 +278,8 @@ fn edited_arguments_are_judged_at_once_and_their_key_stays() {
         assert!(code == expect.0 && (out.clone() + &err).contains(expect.1), "{arguments}: {code} {out}{err}");
     };
     check(json!({ "n": 11, "idempotency_key": "k" }), (4, "a rule denies it: too many"));
-    check(json!({ "n": 2, "idempotency_key": "other" }), (1, "can't be edited"));
-    check(json!({ "n": 2 }), (1, "can't be edited"));
+    check(json!({ "n": 2, "idempotency_key": "other" }), (2, "can't be edited"));
+    check(json!({ "n": 2 }), (2, "can't be edited"));
     assert_eq!(server.waiting()["id"], card["id"], "it goes on waiting");
     check(json!({ "n": 2, "idempotency_key": "k" }), (0, "Approved"));
     assert_eq!((outcome(&client.call(ORDER, asked)), server.runs()), ("ran", 1));

@@ -214,25 +214,24 @@ fn a_write_that_nobody_answered_is_told_to_its_repetition_by_a_later_hub_once() 
     hub.kill();
 }
 
-/// The client went while its call ran; it ran to its end, or the hub was gone before that.
+/// The host went with the answer unread; the hub that knows of it ends as well.
 #[test]
 fn a_lost_reply_is_found_again_by_a_later_hub_once() {
     for is_killed in [false, true] {
         let home = home();
         let mut hub = home.serve();
-        let host = || {
-            let mut client = home.stdio(&["--host", "cursor"]);
-            client.initialize("2025-11-25");
-            client.await_tool("s__slow_write");
-            client
-        };
-        let call = json!({ "name": "s__slow_write", "arguments": { "text": "once", "ms": 300 } });
-        let mut client = host();
-        client.send("tools/call", call.clone());
-        eventually("it runs", || (home.json(&["server", "show", "s"])["running"] == 1).then_some(()));
-        drop(client);
-        eventually("it ran", || (lines(&home) == ["once"]).then_some(()));
-        eventually("its answer came", || (home.json(&["server", "show", "s"])["running"] == 0).then_some(()));
+        let mut host = Host::lent(&home, Plug::Pipes, hub.pid(), "s__append_line");
+        host.call(20, "s__big_result", json!({ "bytes": 1_500_000 }));
+        host.call(11, "s__append_line", json!({ "text": "once" }));
+        eventually("its end is written down", || {
+            let rows = home.json(&["audit", "list", "--tool", "s__append_line", "--kind", "end"]);
+            rows["rows"].get(0).cloned()
+        });
+        host.adapter.kill();
+        drop(host);
+        eventually("the host is gone", || {
+            (!home.json(&["status"])["hosts"].to_string().contains("story")).then_some(())
+        });
         // What was written down before this is durable with it.
         home.json(&["pause"]);
         home.json(&["resume"]);
@@ -242,12 +241,14 @@ fn a_lost_reply_is_found_again_by_a_later_hub_once() {
             assert_eq!(home.run(&["stop"]).0, 0);
             hub.process.wait();
         }
-        let _second = home.serve();
-        let mut client = host();
-        let found = client.result("tools/call", call.clone());
+        let second = home.serve();
+        let mut host = Host::lent(&home, Plug::Pipes, second.pid(), "s__append_line");
+        host.call(12, "s__append_line", json!({ "text": "once" }));
+        let found = host.answer(12)["result"].clone();
         assert!(is_replayed(&found) && text(&found).contains("could not be delivered"), "{found}");
         assert_eq!(lines(&home), ["once"]);
-        assert!(!is_replayed(&client.result("tools/call", call)));
+        host.call(13, "s__append_line", json!({ "text": "once" }));
+        assert!(!is_replayed(&host.answer(13)["result"]));
         assert_eq!(lines(&home), ["once", "once"]);
         assert!(home.json(&["call", "list", "--unknown"])["calls"].as_array().unwrap().is_empty());
     }

@@ -195,10 +195,10 @@ fn is_full(core: &Core, client: &str, length: usize) -> bool {
     }
     let mut room = Room { calls: (MOST, MOST_OF_CLIENT), bytes: (MOST_BYTES, MOST_BYTES_OF_CLIENT) };
     let all = core.gate.index.all();
-    let waiting = all.iter().filter(|case| case.state() == CallState::Waiting).map(|case| case.row());
+    let mut waiting = all.iter().filter(|case| case.state() == CallState::Waiting).map(|case| case.row());
     let is_taken =
         |row: Ref<'_, CallRecord>| room.take(row.client == client, row.arguments.as_ref().map_or(0, Bytes::len));
-    !(waiting.map(is_taken).all(|fits| fits) && room.take(true, length))
+    !(waiting.all(is_taken) && room.take(true, length))
 }
 
 /// What is left for waiting calls: in all, and of one client.
