@@ -13,7 +13,8 @@ fn the_log_says_by_which_remembered_approval_a_call_ran() {
         let mut client = home.stdio(&["--host", "cursor"]);
         client.initialize("2025-11-25");
         client.await_tool("s__echo");
-        let asks: [(&str, fn(&str) -> Value); 2] = [
+        type Params = fn(&str) -> Value;
+        let asks: [(&str, Params); 2] = [
             ("tools/call", |text| json!({ "name": "s__echo", "arguments": { "text": text } })),
             ("prompts/get", |text| json!({ "name": "s__summarize", "arguments": { "text": text } })),
         ];
