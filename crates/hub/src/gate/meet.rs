@@ -117,6 +117,11 @@ fn when_settled(request: Request) {
     });
 }
 
+/// A call like this one that waits for a person.
+pub(crate) fn waiting_alike(request: &Request, asked: Hash) -> Option<Rc<Case>> {
+    like(request, asked).filter(|case| case.state() == CallState::Waiting && case.key().is_none())
+}
+
 fn alike(request: Request, asked: Hash) {
     match like(&request, asked) {
         // A key makes it another call, but for who left that one.
