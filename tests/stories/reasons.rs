@@ -86,14 +86,15 @@ fn what_was_repaired_stands_in_the_log_and_on_the_card() {
     client.await_tool("c__order");
     let field = "`list` was given as JSON text";
     let whole = "the arguments were given as JSON text";
-    for (arguments, sentences) in [
+    let cases = [
         (json!({ "list": "[1]" }), vec![field]),
         (json!("{\"list\":[2]}"), vec![whole]),
         (json!("{\"list\":\"[3]\"}"), vec![whole, field]),
         (json!("  "), vec!["blank text was read as no arguments"]),
         (json!({ "hidden-4711": "[4]" }), vec!["an argument was given as JSON text"]),
         (json!({ "list": [5] }), vec![]),
-    ] {
+    ];
+    for (round, (arguments, sentences)) in cases.into_iter().enumerate() {
         for tool in ["c__get_order", "c__order"] {
             let asked = client.send("tools/call", json!({ "name": tool, "arguments": arguments }));
             let mut whys: Vec<String> = Vec::new();
@@ -106,8 +107,8 @@ fn what_was_repaired_stands_in_the_log_and_on_the_card() {
             assert!(client.answer(&asked)["result"]["content"].is_array());
             let kind = if tool == "c__order" { "end" } else { "read" };
             let row = eventually("its row", || {
-                let row = home.json(&["audit", "list", "--limit", "1", "--kind", kind])["rows"].get(0)?.clone();
-                (row["tool"] == tool).then_some(row)
+                let rows = home.json(&["audit", "list", "--tool", tool, "--kind", kind])["rows"].clone();
+                (rows.as_array()?.len() == round + 1).then(|| rows[0].clone())
             });
             whys.push(row["why"].as_str().unwrap().to_owned());
             for why in whys {
