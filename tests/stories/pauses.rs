@@ -100,3 +100,28 @@ fn a_server_whose_calls_are_denied_again_and_again_asks_no_more_until_a_person_l
     let rows: Vec<String> = all.iter().map(Value::to_string).filter(|row| row.contains("until_ms")).collect();
     assert_eq!(rows.len(), 2, "{rows:#?}");
 }
+
+#[test]
+fn approvals_from_before_and_from_within_a_pause_keep_what_they_are_worth_over_a_restart() {
+    let home = home(auto(0));
+    let mut hub = home.serve();
+    let mut client = host(&home, "cursor");
+    let approved = |client: &mut Client, text: &str| {
+        assert_eq!(outcome(&client.call(ORDER, json!({ "text": text }))), "pending");
+        let card = waiting(&home).into_iter().find(|it| it["state"] == "waiting").unwrap();
+        home.json(&["approval", "approve", card["id"].as_str().unwrap(), "--remember", "once"]);
+    };
+    approved(&mut client, "before");
+    home.json(&["pause"]);
+    approved(&mut client, "within");
+    hub.kill();
+    let _second = home.serve();
+    client.await_tool(ORDER);
+    // Who decided in the pause knew of it; what was approved before it waits for its end, and runs then.
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "within" }))), "ran");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "before" }))), "pending");
+    assert_eq!(lines(&home), ["within"]);
+    home.json(&["resume"]);
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "before" }))), "ran");
+    assert_eq!(lines(&home), ["within", "before"]);
+}

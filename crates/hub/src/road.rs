@@ -1,6 +1,11 @@
 //! The road of one call: received → resolved → checked → permitted → lane → sent → finished. Plain functions on the
 //! relay thread; nothing is sent without a permit, nothing that may change something before its intent is durable.
 
+mod back;
+mod client;
+
+pub use back::Ending;
+
 use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::To;
@@ -8,26 +13,22 @@ use crate::backend::Backend;
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::gate::case::{Case, Fan};
-use crate::gate::glance;
-use crate::gate::lost::{End, Lost};
-use crate::gate::receipt::{self, Asked};
-use crate::gate::result::{Inspected, Look};
-use crate::gate::{apart, interim, owed, settle, unanswered};
+use crate::gate::lost::Lost;
+use crate::gate::{apart, settle};
 use crate::lanes::Entered;
 use crate::murmur::Murmur;
-use crate::record::{self, Record};
+use crate::record::Record;
 use crate::thing;
-use bytes::Bytes;
-use contract::outcome::{Code, Output, Refusal};
-use contract::{Effort, Hash};
-use frame::{Answer, Ask, Level, Origin, Params, Progress, Reply, object};
+use back::OnRoad;
+use contract::Hash;
+use contract::outcome::{Code, Refusal};
+use frame::{Ask, Origin, Params, Reply};
 use policy::{Effect, Permit};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
-use store::{Kind, Method, Note};
 use tokio::time::{Instant, timeout_at};
-use upstream::{Call, Failure, Server, State, Waiter, linger, task};
+use upstream::{Call, Failure, Server, State, linger, task};
 
 /// How long the lists of a server that has started may take to be read and judged.
 const LISTS: Duration = Duration::from_secs(10);
@@ -268,105 +269,6 @@ impl Run {
         }
     }
 
-    /// The client has lost interest: the place is free at once. What it had started and may change something is still
-    /// listened for, so that an identical call gets the result instead of running again.
-    pub(crate) fn cancel(self: &Rc<Self>) {
-        let phase = self.phase.replace(Phase::Over);
-        if phase == Phase::Over {
-            return;
-        }
-        // Dropped before anything else, so that nothing reaches the client any more.
-        self.reply.borrow_mut().take();
-        match phase {
-            Phase::Lane => {
-                if let Some(lane) = &self.lane {
-                    self.backend.lanes.borrow_mut().withdraw(lane, |run| Rc::ptr_eq(run, self));
-                }
-            }
-            Phase::Server => {
-                self.listen_on();
-                if let Some(call) = self.call.borrow_mut().take() {
-                    let why = "the client cancelled";
-                    let listens = self.lost.borrow().is_some() && call.cancel_and_listen(why);
-                    if !listens {
-                        // The waiter would only come back here.
-                        drop(call.cancel(why));
-                        if let Some(lost) = self.lost.borrow_mut().take() {
-                            owed::ended(&self.core, &lost, End::Unknown);
-                        }
-                    }
-                }
-                self.leave_lane();
-            }
-            Phase::Intent | Phase::Over => {}
-        }
-        self.close(Ending::Code(Code::Cancelled), 0);
-        self.keep_values(None);
-    }
-
-    /// Keeps values of the call, where the config wants it.
-    fn keep_values(&self, answer: Option<&Answer>) {
-        let (Some(tool), true) = (&self.tool, self.core.ledger.keeps_values()) else { return };
-        let about = Note {
-            client: self.seat.upgrade().map(|seat| seat.identity.id().to_string()).unwrap_or_default(),
-            server: self.backend.key().to_string(),
-            item: tool.read.exposed.clone(),
-            definition: tool.read.tool.definition_hash.to_string(),
-            effect: Some(self.effect),
-            method: Method::ToolCall,
-            ..Note::new(Kind::Values, crate::gate::now_ms())
-        };
-        self.core.ledger.keep_values(&self.record.borrow(), about, &self.backend.rules().cleaner, answer);
-    }
-
-    /// Nobody waits for the end of its case any more: where nothing has been sent yet, nothing will be.
-    pub(crate) fn withdraw(self: &Rc<Self>) {
-        let was_queued = match self.phase.get() {
-            Phase::Lane => self.lane.as_ref().is_some_and(|lane| {
-                self.backend.lanes.borrow_mut().withdraw(lane, |run| Rc::ptr_eq(run, self)).is_some()
-            }),
-            Phase::Intent => true,
-            Phase::Server | Phase::Over => false,
-        };
-        if was_queued {
-            self.refuse(Code::Cancelled, "the client took the call back before it was sent");
-        }
-    }
-
-    /// Remembers a call that was sent and whose reply nobody takes any more.
-    fn listen_on(&self) {
-        let (Some((tool, asked)), Some(seat)) = (self.must_arrive(), self.seat.upgrade()) else { return };
-        let Some(which) = receipt::which(&seat, tool, self.record.borrow().number(), &asked) else { return };
-        *self.lost.borrow_mut() = Some(owed::put(&self.core, which, None));
-    }
-
-    /// A call of a tool that may change something and whose bytes have left.
-    fn must_arrive(&self) -> Option<(&Rc<ToolEntry>, Asked)> {
-        let asked = self.asked.as_ref().filter(|_| self.record.borrow().was_sent())?;
-        Some((self.tool.as_ref()?, Asked::Arguments(asked.get("arguments"))))
-    }
-
-    /// Hands the answer over; who may have changed something is told of it surely, or finds it again.
-    fn tell(&self, answer: Answer) {
-        let Some(reply) = self.reply.borrow_mut().take() else { return };
-        if interim::of(&answer).is_some() {
-            // Nothing was done yet: one that is lost is asked again.
-            return reply.done(answer);
-        }
-        let Some((tool, asked)) = self.must_arrive() else { return reply.done(answer) };
-        match (&self.case, self.seat.upgrade()) {
-            (Some(case), _) if !case.is_wanted() && case.key().is_none() => {
-                receipt::nobody(&self.core, case, tool, &answer);
-            }
-            (Some(case), _) => case.deliver(&answer),
-            (None, Some(seat)) => {
-                let receipt = receipt::of(&seat, tool, self.record.borrow().number(), asked, &answer);
-                reply.deliver(answer, receipt);
-            }
-            (None, None) => reply.done(answer),
-        }
-    }
-
     fn refuse(self: &Rc<Self>, code: Code, message: &str) {
         if self.phase.replace(Phase::Over) == Phase::Over {
             return;
@@ -383,128 +285,6 @@ impl Run {
         }
     }
 
-    fn finish(self: &Rc<Self>, end: Result<Answer, Failure>) {
-        if self.phase.replace(Phase::Over) == Phase::Over {
-            if let Some(lost) = self.lost.borrow_mut().take() {
-                let end = match end {
-                    Err(failure) if !failure.was_sent() => End::NotSent,
-                    Ok(answer) if interim::of(&answer).is_some() => End::NotSent,
-                    end => End::of(end.ok()),
-                };
-                owed::ended(&self.core, &lost, end);
-            }
-            return;
-        }
-        self.call.borrow_mut().take();
-        self.passes(Point::Answered);
-        let Ok(answer) = &end else { return self.end(end) };
-        if let Some(tool) = &self.tool {
-            glance::at(&self.core, self.record.borrow().number(), &tool.read.exposed, self.backend.key(), answer);
-        }
-        let edited = self.case.as_ref().and_then(|case| case.row().edited.clone());
-        let look = Look::of(self.backend.rules(), self.tool.as_deref(), edited);
-        if !look.is_long(answer)
-            && let Some(inspected) = look.look(answer.clone(), Effort::QUICK)
-        {
-            return self.inspected(inspected);
-        }
-        let (answer, me) = (answer.clone(), Rc::clone(self));
-        task::spawn("look at a long result", async move {
-            match look.look_apart(answer).await {
-                Some(inspected) => me.inspected(inspected),
-                None => me.end(Err(Failure::Unreadable("its result could not be looked at".into()))),
-            }
-        });
-    }
-
-    fn inspected(self: &Rc<Self>, inspected: Inspected) {
-        match inspected {
-            Inspected::Passed { answer, changes, broken } => {
-                if let (Some(tool), false) = (&self.tool, broken.is_empty()) {
-                    self.backend.broke_schema(&tool.read.tool.name, broken.len());
-                }
-                if !changes.is_none() || !broken.is_empty() {
-                    self.record.borrow_mut().looked(&changes, broken.len());
-                }
-                self.end(Ok(answer));
-            }
-            Inspected::TooLong { era, result } => {
-                let call = self.record.borrow().id();
-                let client = self.seat.upgrade().map(|seat| Rc::clone(seat.identity.id())).unwrap_or_default();
-                let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
-                let first = self.core.gate.pages.keep(call, &client, result, most);
-                self.end(Ok(Answer::Result { era, body: first.into() }));
-            }
-            Inspected::Refused(refusal) => {
-                let code = refusal.error;
-                let told = self.told(&refusal.of_call(self.record.borrow().id()));
-                self.over(told, Ending::Code(code), 0);
-            }
-        }
-    }
-
-    /// The end of what the server did, as it is passed on.
-    fn end(self: &Rc<Self>, end: Result<Answer, Failure>) {
-        let (ending, size) = match &end {
-            Ok(answer) => judge(answer, &self.method),
-            Err(failure) => (Ending::Code(code_of(failure)), 0),
-        };
-        let is_unanswered = match &end {
-            Err(Failure::Crashed(_) | Failure::Timeout(_) | Failure::Stopped(_)) => self.case.is_none(),
-            _ => false,
-        };
-        let answer = end.unwrap_or_else(|failure| {
-            // What a server said last may stand in it.
-            let sentence = self.sentence(&failure);
-            let sentence = self.backend.rules().cleaner.redact(&sentence);
-            let refusal = Refusal::new(code_of(&failure), sentence).of_call(self.record.borrow().id());
-            if let Some(case) = &self.case {
-                settle::failed(&self.core, case, &failure, &refusal);
-            }
-            self.told(&refusal)
-        });
-        if is_unanswered && let (Some((tool, asked)), Some(seat)) = (self.must_arrive(), self.seat.upgrade()) {
-            unanswered::enter(&seat, tool, self.record.borrow().number(), &asked);
-            // The hub's own word is no news of the server: what else was lost stays.
-            if let Some(reply) = self.reply.borrow_mut().take() {
-                reply.done(answer.clone());
-            }
-        }
-        self.over(answer, ending, size);
-    }
-
-    /// A refusal in the form that fits what was asked for.
-    fn told(&self, refusal: &Refusal) -> Answer {
-        if &*self.method == "tools/call" {
-            let output = self.tool.as_ref().map_or(Output::Free, |tool| tool.output());
-            return Answer::result(refusal.tool_result(output));
-        }
-        thing::refused(refusal)
-    }
-
-    /// Tells everybody, writes it down, lets the next one go.
-    fn over(self: &Rc<Self>, answer: Answer, ending: Ending, size: usize) {
-        if let Some(case) = &self.case {
-            settle::settled(&self.core, case, &answer, record::outcome(ending, true));
-        }
-        self.passes(Point::Settled);
-        let kept = self.core.ledger.keeps_values().then(|| answer.clone());
-        self.tell(answer);
-        self.passes(Point::Told);
-        self.close(ending, size);
-        self.keep_values(kept.as_ref());
-        self.leave_lane();
-    }
-
-    fn sentence(&self, failure: &Failure) -> String {
-        let ran = match (failure.was_sent(), self.effect) {
-            (false, _) => " Nothing was executed.",
-            (true, Effect::Read) => "",
-            (true, _) => " It may have been executed; check before calling again.",
-        };
-        format!("{failure}.{ran}")
-    }
-
     fn leave_lane(&self) {
         let Some(lane) = &self.lane else { return };
         let next = self.backend.lanes.borrow_mut().leave(lane);
@@ -519,73 +299,5 @@ impl Run {
         }
         self.core.ledger.end(&mut self.record.borrow_mut(), ending, size);
         self.open.borrow_mut().take();
-    }
-}
-
-/// How a call ended, for the audit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// A result.
-    Ok,
-    /// A result that says that it is an error.
-    ToolError,
-    /// A JSON-RPC error of the server.
-    RpcError,
-    /// The hub's own word.
-    Code(Code),
-}
-
-fn judge(answer: &Answer, method: &str) -> (Ending, usize) {
-    match answer {
-        Answer::Error(error) => (Ending::RpcError, error.len()),
-        Answer::Result { body, .. } => {
-            let size = body.len();
-            if method != "tools/call" {
-                return (Ending::Ok, size);
-            }
-            let failed = object::is_true(&body.join(), "isError");
-            (if failed { Ending::ToolError } else { Ending::Ok }, size)
-        }
-    }
-}
-
-fn code_of(failure: &Failure) -> Code {
-    match failure {
-        Failure::Unavailable(_) | Failure::Stopped(_) => Code::ServerUnavailable,
-        Failure::Full => Code::QueueFull,
-        Failure::Crashed(_) => Code::ServerCrashed,
-        Failure::Timeout(_) => Code::Timeout,
-        Failure::TooLarge(_) => Code::ResultTooLarge,
-        Failure::Unreadable(_) | Failure::TooDeep(_) => Code::InvalidResult,
-    }
-}
-
-/// The server's side of a run, with what it says before it answers.
-struct OnRoad(Rc<Run>, Murmur);
-
-impl Waiter for OnRoad {
-    fn sending(&mut self) -> bool {
-        let may = self.0.core.ledger.sending(&mut self.0.record.borrow_mut());
-        self.0.passes(Point::Marked);
-        may
-    }
-    fn progress(&mut self, progress: &Progress) {
-        let progress = self.1.progress(progress, &self.0.backend.rules().cleaner);
-        if let (Some(progress), Some(reply)) = (progress, &mut *self.0.reply.borrow_mut()) {
-            reply.progress(&progress);
-        }
-    }
-    fn log(&mut self, level: Level, params: &Bytes) {
-        let line = self.1.line(params, &self.0.backend.rules().cleaner);
-        if let (Some(line), Some(reply)) = (line, &mut *self.0.reply.borrow_mut()) {
-            reply.log(level, &line);
-        }
-    }
-    fn done(mut self: Box<Self>, end: Result<Answer, Failure>) {
-        let last = self.1.last(&self.0.backend.rules().cleaner);
-        if let (Some(last), Some(reply)) = (last, &mut *self.0.reply.borrow_mut()) {
-            reply.progress(&last);
-        }
-        self.0.finish(end);
     }
 }

@@ -8,25 +8,21 @@ use crate::committer::{AuditState, Cause, Job, Listener, Message, Settled, Share
 use crate::flight::Slots;
 use crate::ledger::BATCH_ROWS;
 use crate::line::Line;
+use crate::nap::{self, ANCHOR_EVERY, Anchors, LONG_LOG};
 use crate::places::Place;
 use crate::results::Results;
 use crate::seal::Seal;
 use crate::sober::Sober;
+use crate::unwritten::Unwritten;
 use crate::work::Work;
 use crate::writer::{Tip, Writer, free_slots};
 use crate::{CallNumber, JobFault, Kind, StoreFault, kept};
 use rusqlite::Connection;
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
-use std::time::{Duration, Instant};
-
-/// Batches that are kept while the database can't be written; older ones are lost, and counted.
-const MOST_BACKLOG: usize = 32;
-/// How long until kept rows are tried again.
-const RETRY: Duration = Duration::from_secs(1);
+use std::time::Instant;
 
 /// How durable a transaction is; switched between transactions only.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,30 +40,6 @@ impl Sync {
             Sync::Full => "PRAGMA synchronous=FULL",
         })
     }
-}
-
-/// So many transactions in the write-ahead log are moved into the database when nothing comes for a while: the next
-/// start reads through what a killed hub left there.
-const LONG_LOG: u32 = 16;
-/// How long that while is.
-const REST: Duration = Duration::from_millis(200);
-
-/// How long the committer may sleep; None: until something comes, which is the rule.
-fn limit(
-    has_unwritten: bool,
-    transactions: u32,
-    anchors: Option<&Anchors>,
-    last_row: u64,
-    now: Instant,
-) -> Option<Duration> {
-    if has_unwritten {
-        return Some(RETRY);
-    }
-    if transactions >= LONG_LOG {
-        return Some(REST);
-    }
-    let anchors = anchors.filter(|anchors| anchors.row < last_row)?;
-    Some(anchors.every.saturating_sub(now.duration_since(anchors.at)))
 }
 
 /// What the engine is made of.
@@ -95,16 +67,7 @@ pub(crate) struct Engine {
     sync: Sync,
     /// Transactions since the write-ahead log was emptied.
     pub transactions: u32,
-    backlog: VecDeque<Work>,
-    lost_rows: u64,
-    lost_jobs: u64,
-}
-
-/// When and where the last anchor was set.
-pub(crate) struct Anchors {
-    pub at: Instant,
-    pub row: u64,
-    pub every: Duration,
+    unwritten: Unwritten,
 }
 
 impl Engine {
@@ -117,9 +80,7 @@ impl Engine {
             sync: Sync::Full,
             // What beginning the run has written, and what the last run left.
             transactions: LONG_LOG,
-            backlog: VecDeque::new(),
-            lost_rows: 0,
-            lost_jobs: 0,
+            unwritten: Unwritten::default(),
         })
     }
 
@@ -147,7 +108,7 @@ impl Engine {
 
     /// Waits for the next message; chores are done as long as there is none.
     fn wait(&mut self) -> Result<Message, RecvTimeoutError> {
-        let has_unwritten = self.has_unwritten();
+        let has_unwritten = self.unwritten.is_any();
         while !has_unwritten && self.chores.has_any(&self.parts.writer) {
             match self.parts.queue.try_recv() {
                 Ok(message) => return Ok(message),
@@ -156,7 +117,7 @@ impl Engine {
             }
         }
         let tip = self.parts.writer.tip.seq;
-        match limit(has_unwritten, self.transactions, self.anchors.as_ref(), tip, Instant::now()) {
+        match nap::limit(has_unwritten, self.transactions, self.anchors.as_ref(), tip, Instant::now()) {
             Some(limit) => {
                 let came = self.parts.queue.recv_timeout(limit);
                 if let (Err(RecvTimeoutError::Timeout), false, LONG_LOG..) = (&came, has_unwritten, self.transactions) {
@@ -168,13 +129,9 @@ impl Engine {
         }
     }
 
-    fn has_unwritten(&self) -> bool {
-        !self.backlog.is_empty() || self.lost_rows > 0 || self.lost_jobs > 0
-    }
-
     /// Takes what else waits, up to a batch's size of rows.
     fn gather(&mut self, first: Option<Message>) -> (Vec<Work>, bool) {
-        let mut work: Vec<Work> = self.backlog.drain(..).collect();
+        let mut work = self.unwritten.take();
         let mut rows = 0;
         let mut next = first;
         while let Some(message) = next {
@@ -194,7 +151,7 @@ impl Engine {
         let anchor_is_due = self.anchors.as_ref().is_some_and(|anchors| {
             anchors.at.elapsed() >= anchors.every && (anchors.row < before.seq || !work.is_empty())
         });
-        if work.is_empty() && !anchor_is_due && !self.has_unwritten() {
+        if work.is_empty() && !anchor_is_due && !self.unwritten.is_any() {
             return;
         }
         let guards: Vec<CallNumber> = work.iter().flat_map(Work::guards).collect();
@@ -206,7 +163,7 @@ impl Engine {
                     let settled = guards.into_iter().map(|call| Settled { call, result: Ok(()) }).collect();
                     (self.parts.listener)(Told::Settled(settled));
                 }
-                (self.lost_rows, self.lost_jobs) = (0, 0);
+                self.unwritten.told();
                 self.tell(AuditState::Ok);
                 #[cfg(test)]
                 if work.iter().any(|work| matches!(work, Work::Job(Job::Chores, _))) {
@@ -234,7 +191,8 @@ impl Engine {
                     let settled = guards.into_iter().map(|call| Settled { call, result: Err(cause) }).collect();
                     (self.parts.listener)(Told::Settled(settled));
                 }
-                self.keep(work, cause);
+                let Engine { unwritten, parts, .. } = self;
+                unwritten.keep(work, cause, |lost| release(parts, lost));
             }
         }
     }
@@ -278,9 +236,7 @@ impl Engine {
             ));
         }
         self.begin(sync)?;
-        if self.lost_rows > 0 || self.lost_jobs > 0 {
-            let detail =
-                format!("{{\"reason\":\"not written\",\"rows\":{},\"jobs\":{}}}", self.lost_rows, self.lost_jobs);
+        if let Some(detail) = self.unwritten.gap() {
             let line = Line { kind: Kind::Gap.code(), at: (self.parts.clock)(), detail: &detail, ..Line::default() };
             self.parts.writer.line(&self.parts.conn, line)?;
         }
@@ -322,7 +278,7 @@ impl Engine {
             match work {
                 Work::Batch(mut batch) => {
                     free_slots(&batch, &self.parts.slots);
-                    self.release(&batch);
+                    release(&mut self.parts, &batch);
                     for done in batch.jobs.drain(..).filter_map(|queued| queued.done) {
                         done(Ok(()));
                     }
@@ -331,37 +287,6 @@ impl Engine {
                 }
                 Work::Job(_, Some(done)) => done(Ok(())),
                 Work::Job(_, None) => {}
-            }
-        }
-    }
-
-    fn release(&mut self, batch: &Batch) {
-        self.parts.writer.release(batch);
-        self.parts.shared.weight.fetch_sub(batch.weight, Ordering::Relaxed);
-    }
-
-    /// After a failure: guards are void and who waits is told; other rows and jobs are kept as long as there is room.
-    fn keep(&mut self, work: Vec<Work>, cause: Cause) {
-        for work in work {
-            match work {
-                Work::Batch(mut batch) => {
-                    batch.void(JobFault::Unavailable(cause));
-                    self.backlog.push_back(Work::Batch(batch));
-                }
-                Work::Job(_, Some(done)) => done(Err(JobFault::Unavailable(cause))),
-                Work::Job(job, None) => self.backlog.push_back(Work::Job(job, None)),
-            }
-        }
-        while self.backlog.len() > MOST_BACKLOG {
-            match self.backlog.pop_front() {
-                Some(Work::Batch(batch)) => {
-                    // Their flight slots stay taken: after a crash such a call is unknown, which is the truth.
-                    self.lost_rows += batch.rows.len() as u64;
-                    self.lost_jobs += batch.jobs.len() as u64;
-                    self.release(&batch);
-                }
-                Some(Work::Job(..)) => self.lost_jobs += 1,
-                None => break,
             }
         }
     }
@@ -388,7 +313,7 @@ impl Engine {
         let failed = |doing| StoreFault::sql(&path, doing);
         let stop = Line { kind: Kind::Stop.code(), at: (self.parts.clock)(), ..Line::default() };
         // With rows still unwritten this was no stop in order: the next start says so.
-        if !self.has_unwritten() {
+        if !self.unwritten.is_any() {
             self.begin(Sync::Full).map_err(failed("switching to full sync"))?;
             let Parts { conn, writer, .. } = &mut self.parts;
             let written = writer.line(conn, stop).and_then(|()| {
@@ -415,26 +340,8 @@ impl Engine {
     }
 }
 
-/// Longest time that rows go without an anchor.
-pub(crate) const ANCHOR_EVERY: Duration = Duration::from_secs(10);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_sleeps_without_a_timer_unless_something_is_left_to_do() {
-        let now = Instant::now();
-        let anchors = |row, ago| Anchors { at: now - Duration::from_secs(ago), row, every: ANCHOR_EVERY };
-        let check = |unwritten, transactions, anchors: Option<Anchors>, expect: Option<u64>| {
-            let got = limit(unwritten, transactions, anchors.as_ref(), 7, now);
-            assert_eq!(got, expect.map(Duration::from_millis));
-        };
-        check(false, 0, None, None);
-        check(false, LONG_LOG - 1, Some(anchors(7, 60)), None);
-        check(false, 0, Some(anchors(6, 3)), Some(7_000));
-        check(false, 0, Some(anchors(6, 60)), Some(0));
-        check(false, LONG_LOG, Some(anchors(6, 3)), Some(200));
-        check(true, LONG_LOG, Some(anchors(7, 3)), Some(1_000));
-    }
+/// What a batch held is free again.
+fn release(parts: &mut Parts, batch: &Batch) {
+    parts.writer.release(batch);
+    parts.shared.weight.fetch_sub(batch.weight, Ordering::Relaxed);
 }

@@ -22,6 +22,7 @@ mod jobs;
 mod kept;
 mod ledger;
 mod line;
+mod nap;
 mod open;
 mod own_keys;
 mod payload;
@@ -39,6 +40,7 @@ mod sober;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod unwritten;
 mod vault;
 mod verify;
 mod words;

@@ -4,11 +4,12 @@
 use crate::anchor::{Anchor, Trust};
 use crate::chain::{self, Keys, hex};
 use crate::committer::{Committer, CommitterThread, Listener, Shared, Told};
-use crate::engine::{ANCHOR_EVERY, Anchors, Engine, Parts};
+use crate::engine::{Engine, Parts};
 use crate::first;
 use crate::flight::{self, Flight, Marks};
 use crate::kept::Kept;
 use crate::ledger::Ledger;
+use crate::nap::{ANCHOR_EVERY, Anchors};
 use crate::own_keys::{self, Sealed};
 use crate::places::{self, Found};
 use crate::recover::Recovered;

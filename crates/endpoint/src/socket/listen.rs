@@ -3,7 +3,7 @@
 use super::conn::Conn;
 use super::unanswered::Question;
 use bytes::Bytes;
-use frame::{Origin, object};
+use frame::{Origin, Sink, object};
 use hub::agent::{Notice, Notices, Seat, Watched};
 use std::rc::Rc;
 use wire::era::{meta, modern_host};
@@ -21,10 +21,11 @@ pub(super) struct Listen {
 impl Conn {
     pub(super) fn listen(&self, seat: &Seat, id: Bytes, params: &Bytes, origin: &Origin) {
         let filter = object::get(params, "notifications").unwrap_or_default();
-        let (me, tag) = (self.me.clone(), id.clone());
+        let (me, subscription) = (self.me.clone(), id.clone());
         let tell = move |task: &str| {
             if let Some(me) = me.upgrade() {
-                me.tagged("notifications/tasks", &format!("{task},"), &tag);
+                // Its client waits for it as for an answer.
+                me.put(|sink| tag(sink, "notifications/tasks", &format!("{task},"), &subscription), None);
             }
         };
         let tasks = match seat.watch(origin, &filter, Rc::new(tell)) {
@@ -57,18 +58,16 @@ impl Conn {
 
     /// A modern notice on one listen request. `params`: further members, each with a comma behind it.
     fn tagged(&self, method: &str, params: &str, id: &Bytes) {
-        let _ = self.out.line(|sink| {
-            sink.put(
-                format!(
-                    "{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}\"_meta\":{{\"{}\":",
-                    meta::SUBSCRIPTION_ID
-                )
-                .as_bytes(),
-            );
-            sink.put(id);
-            sink.put(b"}}}");
-        });
+        let _ = self.out.line(|sink| tag(sink, method, params, id));
     }
+}
+
+fn tag(sink: &mut dyn Sink, method: &str, params: &str, id: &Bytes) {
+    let key = meta::SUBSCRIPTION_ID;
+    let head = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}\"_meta\":{{\"{key}\":");
+    sink.put(head.as_bytes());
+    sink.put(id);
+    sink.put(b"}}}");
 }
 
 impl Notices for Conn {

@@ -53,10 +53,15 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, diges
         To::Case(case) => case,
         To::Reply(reply) => {
             let asked = digests.asked.or(digests.sent).unwrap_or_else(|| Hash::of(&arguments));
-            let case = Case::new(meet::row_of(&call.seat, &call.thing, asked));
-            core.gate.index.enter(&case);
             let Pending { seat, ticket, ask, thing, received, .. } = call;
-            meet::attach(&case, meet::Request { seat, ticket, ask, reply, received, thing });
+            let request = meet::Request { seat, ticket, ask, reply, received, thing };
+            // The same may have begun to wait while this was read apart from the relay.
+            if let Some(case) = meet::waiting_alike(&request, asked) {
+                return meet::attach(&case, request);
+            }
+            let case = Case::new(meet::row_of(&request.seat, &request.thing, asked));
+            core.gate.index.enter(&case);
+            meet::attach(&case, request);
             case
         }
     };

@@ -116,13 +116,21 @@ fn when_settled(request: Request) {
     });
 }
 
-fn alike(request: Request, asked: Hash) {
-    let gate = &request.seat.core.gate;
+/// A call like this one that waits for a person.
+pub(crate) fn waiting_alike(request: &Request, asked: Hash) -> Option<Rc<Case>> {
+    let case = request.seat.core.gate.index.of_likeness(&likeness(request, asked))?;
+    (case.state() == CallState::Waiting).then_some(case)
+}
+
+fn likeness(request: &Request, asked: Hash) -> Hash {
     let (backend, thing) = (request.thing.backend(), &request.thing);
     let what = (thing.method(), &**thing.label());
-    let client = &**request.seat.identity.id();
-    let alike = index::likeness(client, backend.key(), &backend.rules().launch_hash, what, asked);
-    match gate.index.of_likeness(&alike) {
+    index::likeness(request.seat.identity.id(), backend.key(), &backend.rules().launch_hash, what, asked)
+}
+
+fn alike(request: Request, asked: Hash) {
+    let gate = &request.seat.core.gate;
+    match gate.index.of_likeness(&likeness(&request, asked)) {
         // Somebody waits for this very execution; that one more wants the same is another wish.
         Some(case) if case.state() == CallState::Intent && case.is_wanted() => go_on(request),
         Some(case) => join(case, request),
