@@ -149,8 +149,17 @@ impl Told<'_> {
         push_segment(&mut path, name);
         let problem = Problem::new(path, "is missing");
         let schema = self.beside(error).and_then(|schema| schema.get("properties")?.get(name));
-        match schema.and_then(wanted) {
+        let problem = match schema.and_then(wanted) {
             Some(expected) => problem.expecting(expected),
+            None => problem,
+        };
+        let allowed = schema.and_then(|schema| match (schema.get("enum"), schema.get("const")) {
+            (Some(options), _) => options.as_array().cloned(),
+            (None, Some(only)) => Some(vec![only.clone()]),
+            (None, None) => None,
+        });
+        match allowed {
+            Some(allowed) => problem.allowing(allowed, None),
             None => problem,
         }
     }

@@ -1,5 +1,5 @@
-//! Makes hidden text visible for people: controls, ANSI, bidi, zero width, tags and variation selectors are written
-//! as `\u{202E}`. For human views only: nothing that a model or a server gets passes through here.
+//! Makes hidden text visible for people: controls, ANSI, bidi, zero width, tags, variation selectors and whatever else
+//! does not show as what it is are written as `\u{202E}`. For human views only: nothing that a model or a server gets passes through here.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -48,14 +48,25 @@ impl Hidden {
     }
 }
 
+/// Whether a character shows as what it is, wherever a person may look: hidden ones do not, nor do other format
+/// characters, those of private use, those that are none, and spaces that look like the plain one.
+pub const fn shows(c: char) -> bool {
+    let is_format = matches!(c, '\u{600}'..='\u{605}' | '\u{6DD}' | '\u{70F}' | '\u{890}' | '\u{891}' | '\u{8E2}'
+        | '\u{FFFC}' | '\u{110BD}' | '\u{110CD}' | '\u{13430}'..='\u{1343F}' | '\u{16FE4}' | '\u{1D159}');
+    let is_space = matches!(c, '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}');
+    let is_nobodys =
+        matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{FDD0}'..='\u{FDEF}' | '\u{F0000}'..) || (c as u32) & 0xFFFE == 0xFFFE;
+    Hidden::of(c).is_none() && !is_format && !is_space && !is_nobodys
+}
+
 /// `text` on one line with everything hidden made visible; line ends and tabs as `\n`, `\r`, `\t`.
 pub fn escape(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| Hidden::of(c).is_some())
+    escaped(text, |c| !shows(c))
 }
 
 /// The same for text of several lines: line feeds and tabs stay.
 pub fn escape_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| !matches!(c, '\n' | '\t') && Hidden::of(c).is_some())
+    escaped(text, |c| !matches!(c, '\n' | '\t') && !shows(c))
 }
 
 /// The same as [`escape`] for bytes that may be no UTF-8: what isn't is written as `\xFF`.
@@ -90,14 +101,14 @@ pub(crate) fn hidden_at(text: &str) -> impl Iterator<Item = (usize, char, Hidden
 }
 
 fn escaped(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let Some((first, _)) = text.char_indices().find(|&(at, c)| is_hidden(c) && !in_emoji(text, at, c)) else {
+    let Some((first, _)) = text.char_indices().find(|&(at, c)| is_hidden(c) && !stays(text, at, c)) else {
         return Cow::Borrowed(text);
     };
     let mut out = String::with_capacity(text.len() + 16);
     out.push_str(&text[..first]);
     for (at, c) in text[first..].char_indices() {
         match c {
-            c if !is_hidden(c) || in_emoji(text, first + at, c) => out.push(c),
+            c if !is_hidden(c) || stays(text, first + at, c) => out.push(c),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
@@ -108,6 +119,12 @@ fn escaped(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Whether a hidden character is shown as it is: the selector of an emoji. A joiner is not, since terminals differ in how
+/// much of what it joins they show.
+fn stays(text: &str, at: usize, c: char) -> bool {
+    c != '\u{200D}' && in_emoji(text, at, c)
 }
 
 /// Whether the character at `at` is the one selector or joiner that an emoji may have in this place.

@@ -200,7 +200,8 @@ impl Run {
         match entered {
             Entered::Now => self.send(),
             Entered::Waits => {}
-            Entered::Full => self.refuse(Code::QueueFull, "too many calls wait for this server"),
+            Entered::Full => self
+                .refuse(Code::QueueFull, "too many calls wait for this server; nothing was executed, call again later"),
         }
     }
 

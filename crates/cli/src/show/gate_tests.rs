@@ -6,7 +6,7 @@ use super::samples::{HOSTILE, NOW, approval, decision, detail, hash, row};
 use super::screen::{Colour, Screen, Zone, columns};
 use super::{approvals, audit, calls, catalog, policy, trail};
 use insta::assert_snapshot;
-use operator::visible::Hidden;
+use operator::visible::shows;
 use operator::words::*;
 
 pub const PIPE: Screen = Screen { width: None, colour: Colour::Never, now_ms: NOW, zone: Zone::Utc };
@@ -14,7 +14,7 @@ pub const TERMINAL: Screen = Screen { width: Some(80), ..PIPE };
 
 fn check_clean(text: &str) {
     for c in text.chars() {
-        assert!(c == '\n' || Hidden::of(c).is_none(), "{c:?} in {text}");
+        assert!(c == '\n' || shows(c), "{c:?} in {text}");
     }
 }
 

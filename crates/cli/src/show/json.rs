@@ -1,13 +1,13 @@
 //! JSON for the terminal: the same value, but nothing in it can act on a terminal or hide.
 
-use operator::visible::Hidden;
+use operator::visible::shows;
 use std::fmt::Write;
 
 /// The same JSON with hidden characters as `\u` escapes. Outside of strings there are none, so nothing else changes.
 pub fn visible(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if c.is_ascii_whitespace() || Hidden::of(c).is_none() {
+        if c.is_ascii_whitespace() || shows(c) {
             out.push(c);
             continue;
         }
@@ -89,9 +89,10 @@ mod tests {
 
     #[test]
     fn hidden_characters_are_escaped_and_still_the_same_value() {
-        let value = serde_json::json!({"k\u{202e}": "\u{9b}2J tag \u{e0041} zero\u{200b}width é 日本"});
+        let value =
+            serde_json::json!({"k\u{202e}": "\u{9b}2J tag \u{e0041} zero\u{200b}width \u{600}\u{e000}\u{a0} é 日本"});
         let text = visible(&value.to_string());
-        assert!(text.chars().all(|c| Hidden::of(c).is_none()));
+        assert!(text.chars().all(shows));
         assert!(text.contains("\\u202e") && text.contains("\\udb40\\udc41") && text.contains("é 日本"));
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }

@@ -3,7 +3,7 @@
 
 use super::screen::{Colour, Screen, Zone, columns};
 use super::{config, logs, result, servers, status, tokens, tools};
-use operator::visible::Hidden;
+use operator::visible::shows;
 use operator::words::*;
 
 const PIPE: Screen = Screen { width: None, colour: Colour::Never, now_ms: 1_700_000_600_000, zone: Zone::Utc };
@@ -51,7 +51,7 @@ const HOSTILE: &str = "ok\u{1b}[2J\u{1b}]8;;http://evil\u{7}x\n\u{202e}gnp.\u{20
 
 fn check_clean(text: &str) {
     for c in text.chars() {
-        assert!(c == '\n' || Hidden::of(c).is_none(), "{c:?} in {text}");
+        assert!(c == '\n' || shows(c), "{c:?} in {text}");
     }
 }
 

@@ -6,6 +6,7 @@ mod editor;
 mod hub;
 mod machine;
 mod panes;
+mod steady;
 mod terminal;
 mod text;
 

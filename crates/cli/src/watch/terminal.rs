@@ -1,22 +1,25 @@
 //! The terminal: taken over for the whole screen, and given back however the process ends short of a kill.
 
 use super::machine::{Input, Key};
+use super::steady::Steady;
 use crossterm::cursor::Show;
 use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, Event, EventStream, KeyCode,
     KeyEvent, KeyEventKind, KeyModifiers,
 };
 use crossterm::execute;
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size};
+use crossterm::terminal::{
+    DisableLineWrap, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    size,
+};
 use futures_util::StreamExt;
-use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 use std::io::{self, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The screen of the terminal, ours until this is dropped.
 pub struct Surface {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<Steady<Stdout>>,
 }
 
 impl Surface {
@@ -28,7 +31,7 @@ impl Surface {
             before(panic);
         }));
         enter().inspect_err(|_| leave())?;
-        Ok(Surface { terminal: Terminal::new(CrosstermBackend::new(io::stdout()))? })
+        Ok(Surface { terminal: Terminal::new(Steady::new(io::stdout(), size()?))? })
     }
 
     /// Columns and rows.
@@ -69,7 +72,8 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 fn enter() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
-    execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange)
+    // What is wider there than we think ends at the edge, and does not go on in the next row.
+    execute!(io::stdout(), EnterAlternateScreen, DisableLineWrap, EnableBracketedPaste, EnableFocusChange)
 }
 
 /// As it was before. Where the terminal is gone there is nothing to put back.
@@ -78,7 +82,7 @@ fn leave() {
         return;
     }
     let mut out = io::stdout();
-    let _ = execute!(out, DisableFocusChange, DisableBracketedPaste, LeaveAlternateScreen, Show);
+    let _ = execute!(out, DisableFocusChange, DisableBracketedPaste, EnableLineWrap, LeaveAlternateScreen, Show);
     let _ = out.flush();
     let _ = disable_raw_mode();
 }

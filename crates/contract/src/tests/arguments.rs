@@ -177,6 +177,16 @@ fn all_problems_at_once_without_any_value() {
             {"path": "/address", "problem": "is missing"},
         ]),
     );
+    let listed = schema(json!({"type": "object", "required": ["b", "c"], "properties": {
+        "b": {"enum": ["x", 1]}, "c": {"type": "string", "const": "y"}}}));
+    check_problems(
+        "{}",
+        &listed,
+        json!([
+            {"path": "/b", "problem": "is missing", "allowed": ["x", 1]},
+            {"path": "/c", "problem": "is missing", "expected": "string", "allowed": ["y"]},
+        ]),
+    );
 }
 
 #[test]

@@ -60,10 +60,23 @@ fn nothing_hidden_stays_hidden() {
     }
 }
 
+/// What is not hidden text, and no person could see either.
+#[test]
+fn what_looks_like_nothing_or_like_something_else_is_written_out() {
+    let odd = "\u{600}\u{605}\u{6DD}\u{70F}\u{8E2}\u{A0}\u{2003}\u{202F}\u{3000}\u{E000}\u{F8FF}\u{FDD0}\u{FFFC}\u{FFFE}\u{110BD}\u{13430}\u{F0000}\u{10FFFF}";
+    for c in odd.chars() {
+        let text = format!("a{c}b");
+        assert_eq!(escape(&text), format!("a\\u{{{:X}}}b", u32::from(c)));
+        assert_eq!(escape_lines(&text), escape(&text));
+        assert_eq!(hidden(&text).next(), None, "no finding");
+    }
+    let joined = "👩\u{200D}💻";
+    assert_eq!((escape(joined), hidden(joined).next()), ("👩\\u{200D}💻".into(), None));
+}
+
 #[test]
 fn what_shows_is_left_alone() {
-    for text in ["plain", "naïve 服务器 שלום", "⚠\u{FE0F} 👩\u{200D}💻 1\u{FE0F}\u{20E3}", "\\u{202E}", ""]
-    {
+    for text in ["plain", "naïve 服务器 שלום", "⚠\u{FE0F} 👩💻 1\u{FE0F}\u{20E3}", "\\u{202E}", ""] {
         assert!(matches!(escape(text), std::borrow::Cow::Borrowed(_)), "{text:?}");
         assert_eq!(hidden(text).next(), None, "{text:?}");
     }

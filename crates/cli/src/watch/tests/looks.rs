@@ -3,7 +3,7 @@
 use super::*;
 use crate::show::samples::HOSTILE;
 use insta::assert_snapshot;
-use operator::visible::Hidden;
+use operator::visible::shows;
 use operator::{Problem, code};
 
 #[test]
@@ -114,7 +114,7 @@ fn nothing_of_anybody_acts_on_the_terminal() {
     item.changes = vec![HOSTILE.into()];
     let check = |rig: &Rig| {
         for c in rig.seen().chars() {
-            assert!(c == '\n' || Hidden::of(c).is_none(), "{c:?} in {}", rig.seen());
+            assert!(c == '\n' || shows(c), "{c:?} in {}", rig.seen());
         }
     };
     for size in [(80, 24), (120, 60), (40, 12), (9, 5), (1, 1)] {

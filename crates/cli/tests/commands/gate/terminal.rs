@@ -80,6 +80,38 @@ fn the_queue_on_a_real_screen() {
     assert_eq!((tmux.word("alternate_on"), tmux.word("cursor_flag")), ("0".into(), "1".into()));
 }
 
+/// Characters of which this terminal thinks otherwise than we, by themselves and in long runs.
+#[test]
+fn nothing_of_one_call_stays_on_the_card_of_another() {
+    let family = "👨\u{200D}👩\u{200D}👧\u{200D}👦".repeat(60);
+    let odd = format!(
+        "\u{600}\u{600}x\u{6DD} ⚠\u{FE0F} 👍🏽 🇩🇪 \u{1F1E6} 1\u{FE0F}\u{20E3} क्षि नि \u{E000} لا ㇀ ﷽ {family} end"
+    );
+    let arguments = serde_json::json!({ "a": odd, &odd: 1 }).to_string();
+    let mut all = vec![
+        waiting("c1-7", "shop__place_order", &arguments),
+        waiting("c1-8", "notes__add", "{\"text\": \"hello\"}"),
+        waiting("c1-9", "mail__send", &format!("{{\"to\": \"{}\"}}", "ann@example.com ".repeat(200))),
+    ];
+    for (at, item) in all.iter_mut().enumerate() {
+        item.approval.asked_ms += at as u64;
+        item.approval.client = format!("{at} 👨\u{200D}👩 ⚠\u{FE0F}\u{FE0F} क्षि");
+    }
+    let gate = Gate::with(all);
+    for size in [(80, 24), (120, 30)] {
+        let tmux = watch(&gate, size, &[]);
+        for key in ["j", "k", "j", "j", "k", "k", "j"] {
+            let before = tmux.seen();
+            tmux.keys(&[key]);
+            tmux.until("another card", |seen| timeless(seen) != timeless(&before));
+            let moved = tmux.still(timeless);
+            // Everything anew, over a screen that was emptied.
+            tmux.keys(&["C-l"]);
+            assert_eq!(moved, tmux.still(timeless), "{key}");
+        }
+    }
+}
+
 #[test]
 fn keys_decide_one_call_each() {
     let gate = Gate::with(three());

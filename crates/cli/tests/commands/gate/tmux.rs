@@ -66,6 +66,20 @@ impl Tmux {
         self.poll("keys that decide", Tmux::painted, |painted| painted.contains("\u{1b}[1m a"));
     }
 
+    /// What shows once nothing of it, as `of` gives it, has changed for a while: a screen is not drawn in one moment.
+    pub fn still(&self, of: impl Fn(&str) -> String) -> String {
+        let began = Instant::now();
+        let (mut seen, mut since) = (of(&self.seen()), Instant::now());
+        while since.elapsed() < Duration::from_millis(300) {
+            let now = of(&self.seen());
+            if now != seen {
+                (seen, since) = (now, Instant::now());
+            }
+            assert!(began.elapsed() < LONG, "it never stands still:\n{seen}");
+        }
+        seen
+    }
+
     fn poll(&self, what: &str, look: impl Fn(&Tmux) -> String, shows: impl Fn(&str) -> bool) -> String {
         let began = Instant::now();
         loop {
