@@ -5,12 +5,13 @@ Usage: changing.py DEFINITIONS LINES
 
 DEFINITIONS: {"instructions"?, "tools": [...], "prompts"?: [...], "results"?: {TOOL: RESULT}, "answers"?: {METHOD:
 {"result" or "error"}}, "says"?: {TOOL: {"stderr"?, "stdout"?}}}, read anew for each request.
-Each call appends its tool and arguments to LINES, and what else came with it; `n` of -1 ends the process then. The tool
-`announce` says that the tools have changed and answers then.
+Each call appends its tool and arguments to LINES, and what else came with it; `n` of -1 ends the process then; with `until` it
+answers when there is a file of that name. The tool `announce` says that the tools have changed and answers then.
 """
 import json
 import os
 import sys
+import time
 
 FILE, LINES = sys.argv[1:3]
 
@@ -33,6 +34,8 @@ def call(params):
         file.write(params["name"] + " " + json.dumps(params["arguments"], sort_keys=True) + more + "\n")
     if params["arguments"].get("n") == -1:
         os._exit(1)
+    while not os.path.exists(params["arguments"].get("until", FILE)):
+        time.sleep(0.01)
     for stream, said in definitions().get("says", {}).get(params["name"], {}).items():
         out = getattr(sys, stream)
         out.write(said + "\n")

@@ -1,5 +1,5 @@
 # A host: starts the adapter named by its arguments and passes its own lines on to it. A line that begins with `!` is a
-# command (a JSON list) that it runs as its child, as an agent's shell tool does.
+# command (a JSON list) that it runs as its child, as an agent's shell tool does; a line `-` ends the adapter.
 import json
 import os
 import subprocess
@@ -28,6 +28,9 @@ for line in sys.stdin.buffer:
         ran = subprocess.run(json.loads(line[1:]), stdin=subprocess.DEVNULL, capture_output=True, text=True)
         document = {"ran": {"code": ran.returncode, "out": ran.stdout, "err": ran.stderr}}
         say(json.dumps(document).encode() + b"\n")
+    elif line == b"-\n":
+        adapter.kill()
+        adapter.wait()
     else:
         adapter.stdin.write(line)
         adapter.stdin.flush()

@@ -66,6 +66,10 @@ mod person;
 #[cfg(unix)]
 mod pins;
 #[cfg(unix)]
+mod reasons;
+#[cfg(unix)]
+mod retries;
+#[cfg(unix)]
 mod rules;
 #[cfg(unix)]
 mod sealed;

@@ -58,6 +58,22 @@ fn post(home: &Home, operation: &str, body: &Value) -> (u16, Value) {
 }
 
 #[test]
+fn a_host_that_ends_its_own_adapter_is_no_person_by_that() {
+    let home = home(json!(false));
+    let _hub = home.serve();
+    let mut host = host(&home);
+    host.call(ORDER, json!({ "text": "one" }));
+    let id = waiting(&home)["id"].as_str().unwrap().to_owned();
+    host.raw(b"-\n");
+    eventually("it is gone", || home.json(&["status"])["hosts"].as_array()?.is_empty().then_some(()));
+    let callgate = binary("callgate").display().to_string();
+    let (code, err) = run(&mut host, &[&callgate, "approval", "approve", &id]);
+    assert!(code != 0 && err.contains("the host `agent`"), "{code} {err}");
+    assert_eq!(waiting(&home)["state"], "waiting");
+    home.json(&["approval", "approve", &id, "--remember", "once"]);
+}
+
+#[test]
 fn a_hosts_own_processes_do_not_decide_and_a_person_beside_it_does() {
     let home = home(json!(false));
     let hub = home.serve();
@@ -75,7 +91,7 @@ fn a_hosts_own_processes_do_not_decide_and_a_person_beside_it_does() {
         &[&callgate, "resume"],
     ] {
         let (code, err) = run(&mut host, words);
-        assert!(code != 0 && err.contains("the attached host `agent`"), "{words:?}: {code} {err}");
+        assert!(code != 0 && err.contains("the host `agent`"), "{words:?}: {code} {err}");
     }
     let direct = "import socket, sys\n\
         s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n\

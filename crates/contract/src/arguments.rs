@@ -35,17 +35,6 @@ pub enum RepairKind {
     FieldText,
 }
 
-impl RepairKind {
-    /// The word for it in the audit.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            RepairKind::BlankText => "blank text read as {}",
-            RepairKind::WholeText => "arguments given as JSON text",
-            RepairKind::FieldText => "field given as JSON text",
-        }
-    }
-}
-
 /// Why arguments are not passed on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unfit {

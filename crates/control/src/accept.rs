@@ -1,6 +1,6 @@
 //! Lets connections in: only of our own user, bounded in number, each in a task that this future owns.
 
-use crate::person::Attempts;
+use crate::person::{self, Attempts, Hosts};
 use crate::routes::{self, Peer, Stopping};
 use crate::socket::{self, Stream};
 use crate::{ControlParts, Door};
@@ -28,7 +28,9 @@ const BREATH: Duration = Duration::from_millis(50);
 pub async fn serve(mut door: Door, parts: ControlParts, end: impl Future<Output = ()>) {
     let (ending, stopping) = watch::channel(false);
     let attempts = Arc::new(Attempts::new(Arc::clone(&parts.audit)));
-    let router = routes::router(parts, Arc::clone(&attempts), Stopping(stopping.clone()));
+    let hosts = Arc::new(Hosts::default());
+    let mut following = pin!(person::follow(parts.clone(), Arc::clone(&hosts)));
+    let router = routes::router(parts, Arc::clone(&attempts), hosts, Stopping(stopping.clone()));
     let mut connections = JoinSet::new();
     let mut end = pin!(end);
     let mut settling = pin!(attempts.settle());
@@ -37,6 +39,7 @@ pub async fn serve(mut door: Door, parts: ControlParts, end: impl Future<Output 
             biased;
             () = &mut end => break,
             () = &mut settling => {}
+            () = &mut following => {}
             Some(_) = connections.join_next() => {}
             stream = door.accept(), if connections.len() < MOST_CONNECTIONS => match stream {
                 Ok(Some(stream)) => {

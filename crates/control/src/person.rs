@@ -3,12 +3,14 @@
 //! Never logs what was typed.
 
 mod attempts;
+mod hosts;
 mod processes;
 mod tree;
 #[cfg(test)]
 mod tree_tests;
 
 pub use attempts::{Attempts, Deed};
+pub use hosts::{Hosts, follow};
 pub use processes::Here;
 pub use tree::{Caller, describe};
 
@@ -42,7 +44,7 @@ pub async fn admit(name: Name, body: &[u8], shared: &Shared, peer: &Peer) -> Out
         Mark::Read | Mark::Act => return Ok(()),
         Mark::Person => {}
     }
-    let admitted = may(name, body, &shared.parts, peer).await;
+    let admitted = may(name, body, shared, peer).await;
     match &admitted {
         Ok(()) => shared.attempts.admitted(name, peer),
         Err(failure) => refused(name, shared, peer, failure),
@@ -50,7 +52,8 @@ pub async fn admit(name: Name, body: &[u8], shared: &Shared, peer: &Peer) -> Out
     admitted
 }
 
-async fn may(name: Name, body: &[u8], parts: &ControlParts, peer: &Peer) -> Outcome<()> {
+async fn may(name: Name, body: &[u8], shared: &Shared, peer: &Peer) -> Outcome<()> {
+    let parts = &shared.parts;
     let asked: Asked = serde_json::from_slice(body)
         .map_err(|error| Failure::new("bad_input", format!("{}: {error}", name.as_str())))?;
     let typed = if name == Name::ApprovalPin { asked.old } else { asked.pin };
@@ -63,8 +66,12 @@ async fn may(name: Name, body: &[u8], parts: &ControlParts, peer: &Peer) -> Outc
     if status.from_host_tree {
         return Ok(());
     }
-    let (caller, hub, hosts) = (peer.caller, status.pid, attached(&status.clients));
-    let look = tokio::task::spawn_blocking(move || tree::suspect(&Here, caller, hub, &hosts));
+    let (caller, hub, clients) = (peer.caller, status.pid, attached(&status.clients));
+    let hosts = Arc::clone(&shared.hosts);
+    let look = tokio::task::spawn_blocking(move || {
+        let known = hosts.look(&Here, &clients);
+        tree::suspect(&Here, caller, hub, &clients, &known)
+    });
     let suspicion = look.await.map_err(|_| Failure::new("internal", "the processes could not be looked at"))?;
     match suspicion {
         None => Ok(()),

@@ -1,6 +1,6 @@
 //! The two paths of the door, and what a request must look like before an operation sees it.
 
-use crate::person::{self, Attempts, Caller, Here};
+use crate::person::{self, Attempts, Caller, Here, Hosts};
 use crate::problems::{Failure, Outcome};
 use crate::{ControlParts, events, operations};
 use axum::Router;
@@ -41,11 +41,13 @@ pub struct Shared {
     pub stopping: Stopping,
     /// Attempts at what only a person may do.
     pub attempts: Arc<Attempts>,
+    /// Hosts that are or were attached.
+    pub hosts: Arc<Hosts>,
     /// Held while the config file is changed.
     pub edits: Arc<Mutex<()>>,
 }
 
-pub fn router(parts: ControlParts, attempts: Arc<Attempts>, stopping: Stopping) -> Router {
+pub fn router(parts: ControlParts, attempts: Arc<Attempts>, hosts: Arc<Hosts>, stopping: Stopping) -> Router {
     Router::new()
         .route("/op/{name}", post(operation))
         .route("/events", get(listen))
@@ -54,7 +56,7 @@ pub fn router(parts: ControlParts, attempts: Arc<Attempts>, stopping: Stopping) 
             Failure::new("wrong_method", "there are only POST /op/NAME and GET /events")
         })
         .layer(middleware::from_fn(at_the_right_door))
-        .with_state(Shared { parts, stopping, attempts, edits: Arc::default() })
+        .with_state(Shared { parts, stopping, attempts, hosts, edits: Arc::default() })
 }
 
 /// An agent's token opens nothing here, and no browser has business at a local socket: whoever brings one of these

@@ -12,7 +12,7 @@ use crate::gate::{self, meet::Request};
 use crate::thing::Thing;
 use bytes::Bytes;
 use contract::Problem;
-use contract::arguments::{Arguments, Effort, Unfit};
+use contract::arguments::{Arguments, Effort, Repair, RepairKind, Unfit};
 use contract::outcome::{Code, Output, Refusal};
 use contract::schema::Compiled;
 use frame::{Answer, Ask, Era, Reply};
@@ -158,6 +158,8 @@ pub(crate) struct Pending {
     pub received: Instant,
     /// As they are to be checked, of what is no tool the params; None where there were none.
     pub arguments: Option<Bytes>,
+    /// What was repaired of them, for the audit and the person.
+    pub repaired: Option<Rc<str>>,
     pub to: To,
 }
 
@@ -180,7 +182,7 @@ impl To {
 
 /// Checks the arguments against the schema, where there is one, then goes on to be permitted.
 pub(crate) fn check(call: Pending) {
-    let Thing::Tool(tool) = &call.thing else { return checked(call, Judged::Fit(None)) };
+    let Thing::Tool(tool) = &call.thing else { return checked(call, Judged::Fit(None, Vec::new())) };
     let compiled = match tool.compiled() {
         Ok(compiled) => compiled,
         Err(fault) => return checked(call, Judged::NoSchema(fault)),
@@ -218,7 +220,7 @@ pub(crate) fn changed(call: &Pending) -> Option<Thing> {
 /// What the check of arguments came to.
 enum Judged {
     /// They may be sent as they were received, or as this text.
-    Fit(Option<Bytes>),
+    Fit(Option<Bytes>, Vec<Repair>),
     Unfit(Vec<Problem>),
     Costly,
     NoSchema(String),
@@ -239,18 +241,44 @@ fn judge(raw: Option<&Bytes>, schemas: &(Arc<Compiled>, Option<Arc<Compiled>>), 
         Ok(()) => {
             let text = arguments.text();
             let is_same = raw.is_some_and(|raw| raw[..] == *text.as_bytes());
-            Judged::Fit((!is_same).then(|| Bytes::copy_from_slice(text.as_bytes())))
+            let repairs = arguments.repairs().to_vec();
+            Judged::Fit((!is_same).then(|| Bytes::copy_from_slice(text.as_bytes())), repairs)
         }
         Err(Unfit::Costly) => Judged::Costly,
         Err(unfit @ Unfit::Invalid(_)) => Judged::Unfit(unfit.into_problems()),
     }
 }
 
-fn checked(call: Pending, judged: Judged) {
+/// Repairs as rows and cards tell of them. Names that the tool does not know are values: they are not told.
+fn in_words(repairs: &[Repair], tool: &contract::definition::Tool) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for repair in repairs {
+        let mut parts = repair.path.split('/').skip(1);
+        let name = parts.next().map(|name| name.replace("~1", "/").replace("~0", "~"));
+        let known = name.filter(|name| tool.takes(name)).map(|name| format!("`{name}`"));
+        let within = if parts.next().is_some() { "something in " } else { "" };
+        let sentence = match repair.kind {
+            RepairKind::BlankText => "blank text was read as no arguments".to_owned(),
+            RepairKind::WholeText => "the arguments were given as JSON text".to_owned(),
+            RepairKind::FieldText => {
+                format!("{within}{} was given as JSON text", known.as_deref().unwrap_or("an argument"))
+            }
+        };
+        if !all.contains(&sentence) {
+            all.push(sentence);
+        }
+    }
+    all.join(", ")
+}
+
+fn checked(mut call: Pending, judged: Judged) {
     let (code, message, problems) = match judged {
-        Judged::Fit(repaired) => {
+        Judged::Fit(repaired, repairs) => {
             let received = || call.arguments.clone().unwrap_or_else(|| Bytes::from_static(b"{}"));
             let arguments = repaired.unwrap_or_else(received);
+            if let (Thing::Tool(tool), false) = (&call.thing, repairs.is_empty()) {
+                call.repaired = Some(in_words(&repairs, &tool.read.tool).into());
+            }
             return gate::road::permit(call, arguments);
         }
         Judged::Unfit(problems) => {

@@ -5,6 +5,7 @@ mod audit;
 mod jobs;
 
 pub use audit::Audit;
+pub(crate) use audit::grant_in_words;
 
 use crate::agent::SeatCore;
 use crate::backend::Backend;

@@ -20,6 +20,7 @@ use crate::murmur::Murmur;
 use crate::record::Record;
 use crate::thing;
 use back::OnRoad;
+use bytes::Bytes;
 use contract::Hash;
 use contract::outcome::{Code, Refusal};
 use frame::{Ask, Origin, Params, Reply};
@@ -68,6 +69,8 @@ pub struct Run {
     record: RefCell<Record>,
     /// The call record it is the execution of.
     case: Option<Rc<Case>>,
+    /// Its result as it is stored, where that is over the bound.
+    whole: RefCell<Option<Bytes>>,
     /// Its result goes here since its client stopped waiting.
     lost: RefCell<Option<Rc<Lost>>>,
     /// Keeps the relay awake around it.
@@ -126,6 +129,7 @@ pub(crate) fn set_out(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, plan: Plan, pe
         call: RefCell::default(),
         record: RefCell::new(record),
         case,
+        whole: RefCell::default(),
         lost: RefCell::default(),
         open: RefCell::default(),
     });

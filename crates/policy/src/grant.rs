@@ -2,7 +2,7 @@
 //! nothing about it changes. Never more than was said, never another client's.
 
 use crate::{Effect, Judgement, Request, Scope, Then, Tier};
-use contract::Hash;
+use contract::{CallId, Hash};
 
 /// An approval that is remembered: this tool of this server for this client, while its definition and its launch
 /// command stay and its effect is not raised.
@@ -24,6 +24,10 @@ pub struct Grant {
     pub session: Option<Box<str>>,
     /// When it was given, in milliseconds since 1970.
     pub at_ms: u64,
+    /// Who gave it; empty where that is not known.
+    pub by: Box<str>,
+    /// The call that was approved with it; None where that is not known.
+    pub call: Option<CallId>,
 }
 
 /// What the approval of one call is bound to.

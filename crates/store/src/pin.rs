@@ -4,7 +4,7 @@
 use crate::batch::{effect_code, effect_of};
 use crate::calls::known;
 use crate::{PinHow, PinKind};
-use contract::Hash;
+use contract::{CallId, Hash};
 use policy::{Effect, Grant};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -148,8 +148,8 @@ pub(crate) fn texts(
 /// Beside those for other approved definitions of the same; of those of another launch none stays.
 pub(crate) fn remember(conn: &Connection, it: &Grant) -> Sql<()> {
     conn.prepare_cached(
-        "INSERT OR REPLACE INTO grants(client, server, launch, tool, session, definition, effect, at)
-            VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO grants(client, server, launch, tool, session, definition, effect, at, by, call)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?
     .execute(params![
         it.client,
@@ -159,7 +159,9 @@ pub(crate) fn remember(conn: &Connection, it: &Grant) -> Sql<()> {
         it.session.as_deref().unwrap_or(""),
         it.definition.as_bytes(),
         effect_code(Some(it.effect)),
-        it.at_ms as i64
+        it.at_ms as i64,
+        it.by,
+        it.call.map_or(0, |call| call.row() as i64),
     ])?;
     conn.prepare_cached(
         "DELETE FROM grants WHERE client = ?1 AND server = ?2 AND tool = ?3 AND session = ?4 AND (launch <> ?5
@@ -181,7 +183,7 @@ pub(crate) fn forget(conn: &Connection, which: &Grants) -> Sql<()> {
 
 pub(crate) fn grants(conn: &Connection) -> Sql<Vec<Grant>> {
     let mut select = conn.prepare(
-        "SELECT client, server, launch, tool, session, definition, effect, at FROM grants
+        "SELECT client, server, launch, tool, session, definition, effect, at, by, call FROM grants
             ORDER BY client, server, launch, tool, session, at",
     )?;
     let rows = select.query_map([], |row| {
@@ -196,6 +198,8 @@ pub(crate) fn grants(conn: &Connection) -> Sql<Vec<Grant>> {
             definition: hash(row, 5)?,
             effect: known(effect_of(effect), effect)?,
             at_ms: row.get::<_, i64>(7)? as u64,
+            by: text(8)?,
+            call: Some(row.get::<_, i64>(9)? as u64).filter(|call| *call > 0).map(CallId::new),
         })
     })?;
     rows.collect()

@@ -15,6 +15,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/4_calls_method_task.sql")),
     M::up(include_str!("schema/5_payloads.sql")),
     M::up(include_str!("schema/6_keyed_digests.sql")),
+    M::up(include_str!("schema/7_grants_by.sql")),
 ];
 
 /// Refuses other programs' files and those of newer versions, before anything is changed.
@@ -71,10 +72,11 @@ mod tests {
         let text = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
         let pins = "SELECT group_concat(name || text || effect || at || how) FROM pins JOIN pin_texts USING(id)";
         assert_eq!(text(pins), "a{}251,b[]262");
-        assert_eq!(text("SELECT client || server || tool || effect || at FROM grants"), "cursorshopa25");
+        assert_eq!(text("SELECT client || server || tool || effect || at || by || call FROM grants"), "cursorshopa250");
         conn.execute_batch(
             "INSERT INTO pins SELECT NULL, server, launch, kind, name, randomblob(32), effect, at, how FROM pins;
-             INSERT INTO grants SELECT client, server, launch, tool, session, randomblob(32), effect, at FROM grants;",
+             INSERT INTO grants SELECT client, server, launch, tool, session, randomblob(32), effect, at, by, call
+                FROM grants;",
         )
         .unwrap();
         assert_eq!(text("SELECT count(*) || '' FROM pins"), "4");

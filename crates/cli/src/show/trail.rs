@@ -33,6 +33,9 @@ pub fn trail(trail: &AuditTrail, screen: &Screen) -> String {
     if let Some(why) = some(|row| row.why.as_deref()) {
         fields.prose("why", why);
     }
+    // Where it was asked about itself, the story below tells who.
+    let runs = |row: &AuditRow| matches!(row.kind.as_str(), "read" | "intent" | "end");
+    fields.some("approved by", trail.rows.iter().find(|row| runs(row)).and_then(|row| row.by.as_deref()));
     if let Some(definition) = some(|row| Some(row.definition.as_str()).filter(|hash| !hash.is_empty())) {
         fields.put("definition", definition);
     }

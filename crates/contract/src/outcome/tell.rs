@@ -19,6 +19,12 @@ pub enum Told<'a> {
     /// It is the result of an identical call that could not be delivered, made at that time (rules.md 22): a text
     /// block and `_meta["dev.callgate/replayed"]`.
     Lost(&'a str),
+    /// It is the result of an identical call that waited for a person and ran at that time, for one who was sent away
+    /// meanwhile: told in the same places.
+    Waited(&'a str),
+    /// It is the result of an identical call at that time which its caller has not had, and which had another key or
+    /// none: from now on it is that of this key. Told in the same places.
+    Adopted(&'a str),
 }
 
 impl Told<'_> {
@@ -38,6 +44,14 @@ impl Told<'_> {
                 "{LEAD} This is the reply to the identical call of {at}, which could not be delivered then. The call \
                  was not run again. Calling once more with the same arguments runs it again."
             ),
+            Told::Waited(at) => format!(
+                "{LEAD} This is the reply to the identical call that waited for a person and ran once, at {at}. The call \
+                 was not run again. Calling once more with the same arguments is another call."
+            ),
+            Told::Adopted(at) => format!(
+                "{LEAD} This is the reply to the identical call of {at}, which had not been delivered. The call was not \
+                 run again; the idempotency key of now stands for that one. To run it again, use a new key."
+            ),
         })
     }
 
@@ -46,7 +60,7 @@ impl Told<'_> {
         match self {
             Told::Changed(changes) => ("changed", changes.object()),
             Told::Edited(arguments) => ("editedArguments", arguments.to_owned()),
-            Told::Replayed | Told::Lost(_) => ("replayed", "true".to_owned()),
+            Told::Replayed | Told::Lost(_) | Told::Waited(_) | Told::Adopted(_) => ("replayed", "true".to_owned()),
         }
     }
 }

@@ -76,6 +76,11 @@ fn what_is_told_leaves_every_byte_of_the_server() {
         &[Told::Lost("T")],
         &format!(r#"{{"content":[{lost}],"_meta":{{"dev.callgate/replayed":true}}}}"#),
     );
+    let waited = r#"{"type":"text","text":"[callgate] This is the reply to the identical call that waited for a person and ran once, at T. The call was not run again. Calling once more with the same arguments is another call."}"#;
+    let adopted = r#"{"type":"text","text":"[callgate] This is the reply to the identical call of T, which had not been delivered. The call was not run again; the idempotency key of now stands for that one. To run it again, use a new key."}"#;
+    for (told, block) in [(Told::Waited("T"), waited), (Told::Adopted("T"), adopted)] {
+        check_told("{}", &[told], &format!(r#"{{"content":[{block}],"_meta":{{"dev.callgate/replayed":true}}}}"#));
+    }
     let edited = r#"{"type":"text","text":"[callgate] A person changed the arguments of this call before it ran. It ran with these: {\"p\":\"x\"}"}"#;
     check_told(
         r#"{"content":[],"_meta":null}"#,

@@ -1,6 +1,7 @@
 //! Whether a process descends from an attached host or from the hub. Pure over a table of processes. It tells honest
 //! tools from people; a process of the same user that wants to leave its tree can (`docs/approvals.md`).
 
+use super::hosts::Known;
 use super::processes::{Process, Processes};
 use operator::visible::escape;
 use std::path::Path;
@@ -95,7 +96,7 @@ pub struct Attached {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Suspicion {
     /// It descends from the host of this client.
-    #[error("only a person may do this, and the command comes from a process of the attached host `{}`", escape(.0))]
+    #[error("only a person may do this, and the command comes from a process of the host `{}`", escape(.0))]
     Host(String),
     /// It descends from the hub, as servers do.
     #[error("only a person may do this, and the command comes from a process of a server that the hub runs")]
@@ -106,18 +107,31 @@ pub enum Suspicion {
 }
 
 /// Looks for a reason not to take the caller for a person.
-pub fn suspect(table: &dyn Processes, caller: Option<Caller>, hub: u32, attached: &[Attached]) -> Option<Suspicion> {
+pub fn suspect(
+    table: &dyn Processes,
+    caller: Option<Caller>,
+    hub: u32,
+    attached: &[Attached],
+    known: &[Known],
+) -> Option<Suspicion> {
     let Some(caller) = caller else { return Some(Suspicion::Untold) };
     let line = match line(table, caller.pid) {
         Some(line) if line[0].1.born == caller.born => line,
         Some(_) | None => return Some(Suspicion::Untold),
     };
-    let is_above = |pid: u32| line.iter().any(|(above, _)| *above == pid);
-    if is_above(hub) {
+    if line.iter().any(|(above, _)| *above == hub) {
         return Some(Suspicion::Server);
     }
-    let host = attached.iter().find(|client| root(table, client).is_some_and(is_above));
-    host.map(|client| Suspicion::Host(client.name.clone()))
+    let is_above = |it: Caller| line.iter().any(|(pid, process)| *pid == it.pid && process.born == it.born);
+    let host = attached.iter().find(|client| root(table, client).is_some_and(is_above)).map(|client| &client.name);
+    let gone = || known.iter().find(|known| is_above(known.process)).map(|known| &known.name);
+    host.or_else(gone).map(|name| Suspicion::Host(name.clone()))
+}
+
+/// Whether it is a shell that somebody types into.
+pub fn is_prompt(table: &dyn Processes, pid: u32) -> bool {
+    let words = table.words(pid);
+    words.first().is_some_and(|first| SHELLS.contains(&base(first.trim_start_matches('-')))) && !has_work(&words[1..])
 }
 
 /// A caller in words that people recognise: `callgate (pid 123, from bash on pts/3)`.
@@ -163,10 +177,11 @@ fn line(table: &dyn Processes, pid: u32) -> Option<Vec<(u32, Process)>> {
 }
 
 /// The topmost process that is still the client's host; None where the client's process is gone.
-fn root(table: &dyn Processes, client: &Attached) -> Option<u32> {
+pub fn root(table: &dyn Processes, client: &Attached) -> Option<Caller> {
     let line = line(table, client.pid)?;
     // The longest part of it that is not everybody's; the client's own process always is.
     let own = line.iter().skip(1).take_while(|(_, process)| !EVERYBODYS.contains(&process.name.as_str())).count() + 1;
+    let born: Vec<u64> = line.iter().map(|(_, process)| process.born).collect();
     let line: Vec<u32> = line[..own].iter().map(|(pid, _)| *pid).collect();
     let mut at = match client.speaker {
         Speaker::Adapter => usize::from(line.len() > 1),
@@ -180,7 +195,7 @@ fn root(table: &dyn Processes, client: &Attached) -> Option<u32> {
     while at + 1 < line.len() && program(at).is_some_and(|file| program(at + 1) == Some(file)) {
         at += 1;
     }
-    Some(line[at])
+    Some(Caller { pid: line[at], born: born[at] })
 }
 
 /// Whether a process was started only to start another one. A mistake makes the host's tree larger or smaller.

@@ -1,6 +1,7 @@
 //! The walk over made-up tables of processes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use super::hosts::Hosts;
 use super::processes::{Process, Processes};
 use super::tree::{Attached, Caller, Speaker, Suspicion, describe, suspect};
 use std::cell::RefCell;
@@ -91,7 +92,7 @@ const USUAL: &str = "1 0 systemd
 #[test]
 fn what_descends_from_a_host_or_the_hub_is_no_person() {
     let check = |pid: u32, expect: Option<Suspicion>| {
-        assert_eq!(suspect(&table(USUAL), caller(pid), HUB, &adapter(30)), expect, "{pid}");
+        assert_eq!(suspect(&table(USUAL), caller(pid), HUB, &adapter(30), &[]), expect, "{pid}");
     };
     for pid in [20, 30, 40, 41] {
         check(pid, host());
@@ -109,11 +110,11 @@ fn what_descends_from_a_host_or_the_hub_is_no_person() {
 #[test]
 fn a_caller_that_is_gone_or_another_by_now_is_untold_and_a_client_that_is_gone_is_no_match() {
     let table = table(USUAL);
-    assert_eq!(suspect(&table, None, HUB, &[]), Some(Suspicion::Untold));
+    assert_eq!(suspect(&table, None, HUB, &[], &[]), Some(Suspicion::Untold));
     let reused = Some(Caller { pid: 60, born: 59 });
-    assert_eq!(suspect(&table, reused, HUB, &[]), Some(Suspicion::Untold));
-    assert_eq!(suspect(&table, caller(41), HUB, &adapter(31)), None);
-    assert_eq!(suspect(&table, caller(41), HUB, &[]), None);
+    assert_eq!(suspect(&table, reused, HUB, &[], &[]), Some(Suspicion::Untold));
+    assert_eq!(suspect(&table, caller(41), HUB, &adapter(31), &[]), None);
+    assert_eq!(suspect(&table, caller(41), HUB, &[], &[]), None);
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn what_only_starts_others_is_not_the_host() {
     let check = |between: &str, is_climbed: bool| {
         let text = format!("1 0 systemd\n20 1 host\n25 20 {between}\n30 25 callgate\n40 20 sh\n41 40 callgate");
         let expect = if is_climbed { host() } else { None };
-        assert_eq!(suspect(&table(&text), caller(41), HUB, &adapter(30)), expect, "{between}");
+        assert_eq!(suspect(&table(&text), caller(41), HUB, &adapter(30), &[]), expect, "{between}");
     };
     for between in [
         "sh||sh -c callgate",
@@ -152,44 +153,44 @@ fn what_only_starts_others_is_not_the_host() {
     // Several of them, the one below the host being the host's own shell.
     let text = "1 0 systemd\n10 1 bash||-bash\n20 10 host\n22 20 sh||sh -c x\n24 22 npm||npm exec x\n26 24 sh||sh -c y\n\
         30 26 callgate\n41 20 callgate\n42 10 callgate";
-    assert_eq!(suspect(&table(text), caller(41), HUB, &adapter(30)), host());
-    assert_eq!(suspect(&table(text), caller(42), HUB, &adapter(30)), None);
+    assert_eq!(suspect(&table(text), caller(41), HUB, &adapter(30), &[]), host());
+    assert_eq!(suspect(&table(text), caller(42), HUB, &adapter(30), &[]), None);
 }
 
 #[test]
 fn an_editor_is_one_host_with_its_windows_and_terminals() {
     let text = "1 0 systemd\n10 1 code|/opt/code\n20 10 code|/opt/code\n30 20 callgate|/bin/callgate\n\
         21 10 code|/opt/code\n40 21 bash|/bin/bash|bash --init-file x\n41 40 callgate|/bin/callgate\n60 1 callgate";
-    assert_eq!(suspect(&table(text), caller(41), HUB, &adapter(30)), host());
-    assert_eq!(suspect(&table(text), caller(60), HUB, &adapter(30)), None);
+    assert_eq!(suspect(&table(text), caller(41), HUB, &adapter(30), &[]), host());
+    assert_eq!(suspect(&table(text), caller(60), HUB, &adapter(30), &[]), None);
     // One shell below another is not one host.
     let text = "1 0 systemd\n10 1 bash|/bin/bash|bash\n20 10 bash|/bin/bash|bash\n30 20 callgate\n60 10 callgate";
-    assert_eq!(suspect(&table(text), caller(60), HUB, &adapter(30)), None);
-    assert_eq!(suspect(&table(text), caller(20), HUB, &adapter(30)), host());
+    assert_eq!(suspect(&table(text), caller(60), HUB, &adapter(30), &[]), None);
+    assert_eq!(suspect(&table(text), caller(20), HUB, &adapter(30), &[]), host());
 }
 
 #[test]
 fn what_everything_descends_from_is_nobodys_host() {
     for above in ["systemd", "init", "launchd", "tmux: server", "sshd"] {
         let text = format!("1 0 {above}\n20 1 sh||sh -c callgate\n30 20 callgate\n40 1 callgate\n50 30 callgate");
-        assert_eq!(suspect(&table(&text), caller(40), HUB, &adapter(30)), None, "{above}");
-        assert_eq!(suspect(&table(&text), caller(20), HUB, &adapter(30)), host(), "{above}");
+        assert_eq!(suspect(&table(&text), caller(40), HUB, &adapter(30), &[]), None, "{above}");
+        assert_eq!(suspect(&table(&text), caller(20), HUB, &adapter(30), &[]), host(), "{above}");
         // An adapter that lost its host.
-        assert_eq!(suspect(&table(&text), caller(40), HUB, &adapter(40)), host(), "{above}");
-        assert_eq!(suspect(&table(&text), caller(50), HUB, &adapter(40)), None, "{above}");
+        assert_eq!(suspect(&table(&text), caller(40), HUB, &adapter(40), &[]), host(), "{above}");
+        assert_eq!(suspect(&table(&text), caller(50), HUB, &adapter(40), &[]), None, "{above}");
     }
     // In a container the host may be the first of all.
     let text = "1 0 claude\n30 1 callgate\n40 1 sh\n41 40 callgate\n60 0 bash\n61 60 callgate";
-    assert_eq!(suspect(&table(text), caller(41), HUB, &adapter(30)), host());
-    assert_eq!(suspect(&table(text), caller(61), HUB, &adapter(30)), None);
+    assert_eq!(suspect(&table(text), caller(41), HUB, &adapter(30), &[]), host());
+    assert_eq!(suspect(&table(text), caller(61), HUB, &adapter(30), &[]), None);
 }
 
 #[test]
 fn a_host_that_speaks_itself_is_its_own_root() {
     let text = "1 0 init\n10 1 bash||bash\n20 10 agent\n41 20 callgate\n60 10 callgate";
     let speaks = [Attached { name: "agent".into(), pid: 20, speaker: Speaker::Host }];
-    assert_eq!(suspect(&table(text), caller(41), HUB, &speaks), host());
-    assert_eq!(suspect(&table(text), caller(60), HUB, &speaks), None);
+    assert_eq!(suspect(&table(text), caller(41), HUB, &speaks, &[]), host());
+    assert_eq!(suspect(&table(text), caller(60), HUB, &speaks, &[]), None);
 }
 
 #[test]
@@ -198,15 +199,39 @@ fn a_parent_that_ends_between_two_looks_does_not_hide_who_is_above() {
     let table = table(before);
     // Its parent (40) has ended and it was taken over by 20.
     table.later.borrow_mut().push(rows("1 0 init\n20 1 agent\n30 20 callgate\n41 20 callgate"));
-    assert_eq!(suspect(&table, caller(41), HUB, &adapter(30)), host());
+    assert_eq!(suspect(&table, caller(41), HUB, &adapter(30), &[]), host());
     // A parent that cannot be seen is the end of what can be known.
-    assert_eq!(suspect(&self::table(before), caller(41), HUB, &adapter(30)), None);
+    assert_eq!(suspect(&self::table(before), caller(41), HUB, &adapter(30), &[]), None);
     // One that is younger than its child is another process with the parent's number.
     let young = "1 0 init\n20 1 agent\n30 20 callgate\n41 60 callgate\n60 20 sh";
-    assert_eq!(suspect(&self::table(young), caller(41), HUB, &adapter(30)), None);
+    assert_eq!(suspect(&self::table(young), caller(41), HUB, &adapter(30), &[]), None);
     // A table that goes in circles ends.
     let ring = "40 41 a\n41 40 b";
-    assert_eq!(suspect(&self::table(ring), caller(41), HUB, &adapter(30)), None);
+    assert_eq!(suspect(&self::table(ring), caller(41), HUB, &adapter(30), &[]), None);
+}
+
+#[test]
+fn a_host_stays_known_while_its_process_lives_although_its_adapter_is_gone() {
+    let hosts = Hosts::default();
+    hosts.look(&table(USUAL), &adapter(30));
+    let without: String = USUAL.lines().filter(|line| !line.trim().starts_with("30 ")).collect::<Vec<_>>().join("\n");
+    let later = table(&without);
+    let known = hosts.look(&later, &[]);
+    for pid in [20, 40, 41] {
+        assert_eq!(suspect(&later, caller(pid), HUB, &[], &known), host(), "{pid}");
+    }
+    for pid in [10, 50, 60, 61] {
+        assert_eq!(suspect(&later, caller(pid), HUB, &[], &known), None, "{pid}");
+    }
+    // When it has ended, or another process has its number, it is nobody's host any more.
+    let ended = table("1 0 systemd\n40 1 bash||bash -c x\n41 40 callgate");
+    assert_eq!(hosts.look(&ended, &[]), []);
+    // A terminal in which an adapter was started by hand is the person's again.
+    let by_hand = "1 0 systemd\n10 1 bash||-bash\n30 10 callgate|/bin/callgate|callgate stdio\n60 10 callgate";
+    let by_hand = table(by_hand);
+    let known = hosts.look(&by_hand, &adapter(30));
+    assert_eq!(suspect(&by_hand, caller(60), HUB, &adapter(30), &known), host());
+    assert_eq!(suspect(&by_hand, caller(60), HUB, &[], &known), None);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! runs at most once. Which state may follow which is `policy::next`'s word, never decided here.
 
 use super::interim::Question;
+use super::lost::{Kept, Why};
 use super::receipt::{self, Asked};
 use super::still::Still;
 use super::{index, task};
@@ -20,9 +21,13 @@ use store::{CallNumber, CallRecord};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+/// Those who left one case and are remembered; the earliest go first.
+const MOST_OWED: usize = 256;
+
 /// Somebody who waits for the end of a case.
 pub(crate) struct Asker {
     pub seat: Weak<SeatCore>,
+    pub session: Rc<str>,
     /// Its place among the seat's exchanges.
     pub ticket: u64,
     pub ask: Ask,
@@ -38,6 +43,10 @@ pub(crate) struct Asker {
 pub(crate) struct Case {
     row: RefCell<CallRecord>,
     askers: RefCell<Vec<Asker>>,
+    /// Those who wait no more and were not told how it ended: who of them calls again means this.
+    owed: RefCell<Vec<(Rc<str>, Why)>>,
+    /// Whether there ever was one.
+    was_left: Cell<bool>,
     /// The one execution.
     run: RefCell<Option<Rc<Run>>>,
     /// Whether a request is on its way through the checks for it.
@@ -56,6 +65,8 @@ pub(crate) struct Case {
     pub question: RefCell<Option<Question>>,
     /// When it was first found to have ended.
     pub ended: Cell<Option<Instant>>,
+    /// What was repaired of its arguments as they were asked.
+    pub repaired: RefCell<Option<Rc<str>>>,
     /// Why it waits once more, or although it was approved.
     pub badge: RefCell<Option<String>>,
     /// Rings at whatever changes what a hold has to do.
@@ -71,6 +82,8 @@ impl Case {
         Rc::new(Case {
             row: RefCell::new(row),
             askers: RefCell::default(),
+            owed: RefCell::default(),
+            was_left: Cell::new(false),
             run: RefCell::default(),
             under_way: Cell::new(false),
             is_deciding: Cell::new(false),
@@ -80,6 +93,7 @@ impl Case {
             knew: RefCell::default(),
             question: RefCell::default(),
             ended: Cell::new(None),
+            repaired: RefCell::default(),
             badge: RefCell::default(),
             news: Notify::new(),
             decided: Notify::new(),
@@ -166,7 +180,9 @@ impl Case {
     /// Whoever has gone without a word waits no more (rules.md 19); what runs already goes on to its end for it.
     fn let_go(&self) {
         if matches!(self.state(), CallState::Waiting | CallState::Approved) && self.run().is_none() {
-            drop(self.take(|asker| !asker.reply.is_there()));
+            for gone in self.take(|asker| !asker.reply.is_there()) {
+                self.owe(&gone.session, Why::Undelivered);
+            }
         }
     }
     /// The first of those who wait, to ask with; it stays among them as the one whose request runs. A task asks for
@@ -182,6 +198,7 @@ impl Case {
                 thing: asker.thing.clone(),
                 received: asker.received,
                 arguments: self.arguments(),
+                repaired: self.repaired.borrow().clone(),
                 to: To::Case(Rc::clone(self)),
             })
         });
@@ -202,7 +219,9 @@ impl Case {
     pub(crate) fn detach(&self, seat: &SeatCore, ticket: u64) {
         let is_it = |asker: &Asker| asker.ticket == ticket && std::ptr::eq(asker.seat.as_ptr(), seat);
         let gone: Vec<Asker> = self.askers.borrow_mut().extract_if(.., |asker| is_it(asker)).collect();
-        drop(gone);
+        for asker in gone {
+            self.owe(&asker.session, Why::Undelivered);
+        }
         self.news.notify_one();
         if let (false, Some(run)) = (self.is_wanted(), self.run()) {
             run.withdraw();
@@ -223,20 +242,61 @@ impl Case {
         self.run.borrow_mut().take();
     }
 
-    /// The answer of its run, which may have changed something, for everybody who waits; who does not get it finds it
-    /// again. A key finds it by itself.
-    pub(crate) fn deliver(&self, answer: &Answer) {
-        if self.key().is_some() {
-            return self.answer(answer);
+    /// This session waits no more and is not told how it ends.
+    pub(crate) fn owe(&self, session: &Rc<str>, why: Why) {
+        let mut owed = self.owed.borrow_mut();
+        if owed.len() >= MOST_OWED {
+            owed.remove(0);
         }
+        owed.push((Rc::clone(session), why));
+        self.was_left.set(true);
+    }
+    /// Whether somebody ever stopped waiting without being told: an identical call beside its run is a retry.
+    pub(crate) fn was_left(&self) -> bool {
+        self.was_left.get()
+    }
+    /// Whether this session's identical call is a retry: it left, or another one that is gone.
+    pub(crate) fn owes(&self, session: &str, is_gone: impl Fn(&str) -> bool) -> bool {
+        self.owed.borrow().iter().any(|(left, _)| **left == *session || is_gone(left))
+    }
+    /// One that left is back: this session, else one that is gone.
+    pub(crate) fn came_back(&self, session: &str, is_gone: impl Fn(&str) -> bool) {
+        let mut owed = self.owed.borrow_mut();
+        let own = owed.iter().position(|(left, _)| **left == *session);
+        if let Some(at) = own.or_else(|| owed.iter().position(|(left, _)| is_gone(left))) {
+            owed.remove(at);
+        }
+    }
+    /// One of those that left need not be told any more: this session, else whoever left last. Whether that was the last.
+    pub(crate) fn is_told(&self, session: &str) -> bool {
+        let mut owed = self.owed.borrow_mut();
+        let own = owed.iter().position(|(left, _)| **left == *session);
+        if let Some(at) = own.or_else(|| owed.len().checked_sub(1)) {
+            owed.remove(at);
+        }
+        owed.is_empty()
+    }
+    /// Whether nobody has left who is still to be told.
+    pub(crate) fn is_told_to_all(&self) -> bool {
+        self.owed.borrow().is_empty()
+    }
+    /// Those that left, for whoever tells them from now on.
+    pub(crate) fn take_owed(&self) -> Vec<(Rc<str>, Why)> {
+        self.owed.take()
+    }
+
+    /// The answer of its run, which may have changed something, for everybody who waits; who does not get it finds it
+    /// again.
+    pub(crate) fn deliver(&self, answer: &Answer) {
         let (call, asked) = (self.call(), self.row().asked);
+        let place = if self.key().is_some() || self.is_task() { Kept::Memory } else { Kept::Store };
         for asker in self.take(|_| true) {
             let Some(seat) = asker.seat.upgrade() else { continue };
             let Thing::Tool(tool) = &asker.thing else {
                 asker.reply.done(answer.clone());
                 continue;
             };
-            let receipt = receipt::of(&seat, tool, call, Asked::Digest(asked), answer);
+            let receipt = receipt::of(&seat, tool, call, (Asked::Digest(asked), place), answer);
             asker.reply.deliver(answer.clone(), receipt);
         }
     }

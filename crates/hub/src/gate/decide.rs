@@ -3,7 +3,7 @@
 
 use super::case::Case;
 use super::moves::{self, Move};
-use super::{hold, meet, now_ms, rest, still, task as tasks};
+use super::{hold, meet, now_ms, rest, retold, still, task as tasks};
 use crate::ask::{self, Pending};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -154,6 +154,8 @@ async fn approve(
             effect: row.effect,
             session: (scope == Scope::Session).then(|| row.session.as_str().into()),
             at_ms: now_ms(),
+            by: by.into(),
+            call: Some(case.id()),
         }
     });
     // What held its kind was on the card.
@@ -169,6 +171,9 @@ async fn approve(
     .await?;
     *case.knew.borrow_mut() = knew;
     *case.badge.borrow_mut() = None;
+    if case.row().edited.is_some() {
+        *case.repaired.borrow_mut() = None;
+    }
     Ok(())
 }
 
@@ -320,7 +325,9 @@ pub(crate) fn tell_verdict(core: &Core, case: &Rc<Case>) {
     for asker in case.take(|_| true) {
         asker.reply.done(asker.thing.refused(&refusal));
     }
-    core.gate.index.leave(case);
+    if case.is_told_to_all() {
+        retold::over(core, case, refusal);
+    }
 }
 
 /// Why a call that was to wait for a person will not run: a person's no, time, its client, or what came in between.

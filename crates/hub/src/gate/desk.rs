@@ -2,8 +2,8 @@
 
 use super::apart::Judging;
 use super::case::Case;
-use super::still::Still;
-use super::{apart, decide, hold, now_ms, review, road, settle, still, task};
+use super::still::{self, Still};
+use super::{apart, decide, hold, now_ms, review, road, settle, task};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
@@ -73,7 +73,8 @@ fn over(core: &Core, case: &Case, record: &mut CallRecord) -> Option<String> {
     let held = still::all(core, &tool.backend, tool.read.effect);
     let is_over = |why: &&str| record.why.contains(why) && held.iter().all(|still| still.why() != *why);
     if Still::words().iter().any(is_over) {
-        let more = record.why.find(hold::BEFORE).map(|at| record.why.split_off(at)).unwrap_or_default();
+        let more = [hold::BEFORE, hold::REPAIRED].iter().filter_map(|word| record.why.find(word)).min();
+        let more = more.map(|at| record.why.split_off(at)).unwrap_or_default();
         record.why = hold::why(&judgement, &held) + &more;
     }
     if !held.is_empty() {

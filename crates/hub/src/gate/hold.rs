@@ -3,18 +3,21 @@
 
 use super::apart::{Digests, Question};
 use super::case::{Asker, Case};
+use super::lost::Why;
 use super::moves::{self, Move};
 use super::still::{self, Still};
-use super::{decide, meet, now_ms, rest, road, task as tasks};
+use super::{decide, meet, now_ms, rest, retold, road, task as tasks};
 use crate::abort::{self, Point};
 use crate::ask::{self, Pending, To};
 use crate::core::Core;
+use crate::record;
 use crate::thing::Thing;
 use bytes::Bytes;
 use contract::Hash;
 use contract::outcome::{Code, Pending as Wait, Refusal};
 use frame::Progress;
 use policy::{CallState, Event, Judgement, Scope, Then};
+use std::borrow::Cow;
 use std::cell::Ref;
 use std::rc::Rc;
 use std::time::Duration;
@@ -37,6 +40,8 @@ const LOOK: Duration = Duration::from_secs(20);
 
 /// What a card says further of a call that may have run once already.
 pub(crate) const BEFORE: &str = "; an identical call ";
+/// The same of one whose arguments were repaired.
+pub(crate) const REPAIRED: &str = "; repaired: ";
 
 /// Puts a call before the person.
 pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, digests: Digests) {
@@ -45,10 +50,13 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, diges
         let message = "Too many calls wait for a person already. Nothing was executed.";
         return ask::refuse(call, Refusal::new(Code::QueueFull, message));
     }
+    if let Some(refusal) = retold::denied(&call, digests.asked) {
+        return ask::refuse(call, refusal);
+    }
     if let Some(refusal) = rest::refusal(&core, call.seat.identity.id(), call.thing.backend().key()) {
         return ask::refuse(call, refusal);
     }
-    let thing = call.thing.clone();
+    let (thing, repaired) = (call.thing.clone(), call.repaired.clone());
     let case = match call.to {
         To::Case(case) => case,
         To::Reply(reply) => {
@@ -70,6 +78,7 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, diges
     }
     case.under_way.set(false);
     let before = core.gate.index.unknown_like(&case);
+    case.repaired.borrow_mut().clone_from(&repaired);
     case.note(|row| {
         let now = now_ms();
         row.asked_ms = now;
@@ -78,8 +87,10 @@ pub(crate) fn hold(call: Pending, judgement: &Judgement, arguments: Bytes, diges
         row.sent = digests.sent;
         tell_why(row, judgement, &core, &thing);
         if let Some(before) = before {
-            let id = before.id();
-            row.why.push_str(&format!("{BEFORE}({id}) was sent before, and nobody knows whether it ran"));
+            row.why.push_str(&format!("{BEFORE}({}) was sent before, and nobody knows whether it ran", before.id()));
+        }
+        if let Some(repaired) = &repaired {
+            row.why.push_str(&format!("{REPAIRED}{repaired}"));
         }
     });
     case.judged(judgement);
@@ -151,7 +162,7 @@ fn let_through(core: &Rc<Core>, case: &Rc<Case>, call: &Pending, arguments: &Byt
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     case.is_deciding.set(true);
     task::spawn("let a waiting call through", async move {
-        let approve = Move { event: Event::Approve, by, grant: None };
+        let approve = Move { event: Event::Approve, by: &by, grant: None };
         if let Err(refused) = moves::make(&core, &case, approve, |row| row.scope = Some(Scope::Once)).await {
             tracing::warn!(%refused, call = %case.id(), "a waiting call was not let through");
         }
@@ -168,10 +179,14 @@ pub(crate) fn what_lets_through(
     core: &Core,
     judgement: &Judgement,
     request: impl FnOnce() -> policy::Request,
-) -> Option<&'static str> {
+) -> Option<Cow<'static, str>> {
     match judgement.then() {
-        Then::Allow => Some("the rules of now"),
-        Then::Ask => road::by_grant(core, request(), judgement).map(|_| "an approval that is remembered"),
+        Then::Allow => Some("the rules of now".into()),
+        Then::Ask => {
+            let (_, grant) = road::by_grant(core, request(), judgement)?;
+            let by = if grant.by.is_empty() { String::new() } else { format!(" by {}", grant.by) };
+            Some(format!("an approval that is remembered ({}{by})", record::grant_in_words(&grant)).into())
+        }
         Then::Deny => None,
     }
 }
@@ -311,6 +326,7 @@ pub(crate) fn holds(core: &Core) -> bool {
 pub(crate) fn tell_pending(case: &Case, is_it: impl Fn(&Asker) -> bool) {
     let row = case.row().clone();
     for asker in case.take(is_it) {
+        case.owe(&asker.session, Why::SentAway);
         let wait = Wait::new(case.id().to_string(), moment(row.expires_ms), case.id());
         asker.reply.done(asker.thing.waits(&wait));
     }

@@ -4,6 +4,7 @@
 use super::case::Case;
 use super::meet::Key;
 use super::tally::Tally;
+use crate::thing::Thing;
 use bytes::Bytes;
 use contract::Hash;
 use policy::CallState;
@@ -41,7 +42,7 @@ pub(crate) enum Holder {
 pub(crate) struct Index {
     by_call: RefCell<FxHashMap<CallNumber, Rc<Case>>>,
     by_key: RefCell<FxHashMap<Hash, Holder>>,
-    /// Cases without a key that an identical call may join.
+    /// Cases that an identical call without a key may join; of one with a key only those who left it.
     by_likeness: RefCell<FxHashMap<Hash, Rc<Case>>>,
     /// How many such cases a thing has, by [`thing_of`]: most calls need no digest for having none.
     open: Tally,
@@ -59,8 +60,14 @@ const SWEEP: Duration = Duration::from_secs(15 * 60);
 const KEPT: Duration = Duration::from_millis(KEYS_KEPT_MS);
 
 /// What makes two calls the same, but for the definition: that is judged when the second one comes.
-pub(crate) fn likeness(client: &str, server: &str, launch: &str, what: (Method, &str), asked: Hash) -> Hash {
+fn likeness(client: &str, server: &str, launch: &str, what: (Method, &str), asked: Hash) -> Hash {
     of(&[client, server, launch, what.0.as_str(), what.1, &asked.to_string()])
+}
+
+/// The same of one request.
+pub(crate) fn likeness_of(client: &str, thing: &Thing, asked: Hash) -> Hash {
+    let backend = thing.backend();
+    likeness(client, backend.key(), &backend.rules().launch_hash, (thing.method(), thing.label()), asked)
 }
 
 /// A tool, or what else can be asked for, as one client sees it.
@@ -91,11 +98,20 @@ impl Index {
         self.by_call.borrow_mut().insert(case.call(), Rc::clone(case));
         self.enter_task(case);
         if let Some(key) = case.key() {
-            self.by_key.borrow_mut().insert(key, Holder::Live(Rc::clone(case)));
-        } else if let Some(alike) = alike(case) {
-            self.by_likeness.borrow_mut().insert(alike, Rc::clone(case));
+            self.enter_key(key, case);
+        }
+        if let Some(alike) = alike(case) {
+            let mut cases = self.by_likeness.borrow_mut();
+            match case.key() {
+                Some(_) => drop(cases.entry(alike).or_insert_with(|| Rc::clone(case))),
+                None => drop(cases.insert(alike, Rc::clone(case))),
+            }
             self.open.add(case.thing());
         }
+    }
+    /// A key stands for this case.
+    pub(crate) fn enter_key(&self, key: Hash, case: &Rc<Case>) {
+        self.by_key.borrow_mut().insert(key, Holder::Live(Rc::clone(case)));
     }
 
     /// The case is over; its key is free.
@@ -109,14 +125,13 @@ impl Index {
             if keys.get(&key).is_some_and(is_it) {
                 keys.remove(&key);
             }
-        } else {
-            self.part(case);
         }
+        self.part(case);
     }
 
     /// An identical call finds this one no more.
     pub(crate) fn part(&self, case: &Case) {
-        let Some(alike) = alike(case).filter(|_| case.key().is_none() && !case.is_apart.replace(true)) else { return };
+        let Some(alike) = alike(case).filter(|_| !case.is_apart.replace(true)) else { return };
         let mut cases = self.by_likeness.borrow_mut();
         if cases.get(&alike).is_some_and(|other| other.call() == case.call()) {
             cases.remove(&alike);
@@ -212,7 +227,8 @@ impl Index {
     }
 }
 
-fn alike(case: &Case) -> Option<Hash> {
+/// The likeness of its calls; None where nothing is like it.
+pub(crate) fn alike(case: &Case) -> Option<Hash> {
     let row = case.row();
     Some(likeness(&row.client, &row.server, &row.launch, (row.method, &row.tool), row.asked?))
 }

@@ -8,7 +8,7 @@ use frame::Answer;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
-use store::{CallNumber, Method};
+use store::{CallNumber, CallRecord, Method};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -29,11 +29,31 @@ pub(crate) struct Lost {
     pub session: Rc<str>,
     pub asked: Hash,
     pub ended_ms: u64,
+    pub why: Why,
+    pub place: Kept,
     since: Instant,
     life: Duration,
     end_of_it: RefCell<End>,
     /// Rings when it has ended.
     pub end: Notify,
+}
+
+/// Where it is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// In memory only: a key or a task has a record of its own, a read changes nothing by running again.
+    Memory,
+    /// Also in the store, by a record that is made for that.
+    Store,
+}
+
+/// Why its client has not had its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It could not be delivered.
+    Undelivered,
+    /// It was told that its call waits for a person, and to call again.
+    SentAway,
 }
 
 /// What became of it.
@@ -91,18 +111,48 @@ pub(crate) struct Which {
     pub call: CallNumber,
     pub client: Rc<str>,
     pub server: Rc<str>,
+    pub method: Method,
     /// Its name in the aggregate: the audit knows it by that, too.
     pub tool: Rc<str>,
     pub session: Rc<str>,
     pub asked: Hash,
     pub ended_ms: u64,
+    pub why: Why,
+    pub place: Kept,
     pub life: Duration,
+}
+
+impl Which {
+    /// The call of this record; None where nothing tells its repetition.
+    pub(crate) fn of_record(row: &CallRecord, life: Duration) -> Option<Which> {
+        Some(Which {
+            call: row.call,
+            client: row.client.as_str().into(),
+            server: row.server.as_str().into(),
+            method: row.method,
+            tool: row.name.as_str().into(),
+            session: row.session.as_str().into(),
+            asked: row.asked?,
+            ended_ms: row.ended_ms,
+            why: Why::Undelivered,
+            place: Kept::Store,
+            life,
+        })
+    }
+}
+
+/// Who asks what has been asked before.
+pub(crate) struct Repetition<'a> {
+    /// See [`index::thing_of`], by the name in the aggregate.
+    pub thing: Hash,
+    pub asked: Hash,
+    pub session: &'a str,
 }
 
 impl LostResults {
     /// Remembers one.
     pub(crate) fn put(&self, which: Which, end: End) -> Rc<Lost> {
-        let tool = index::thing_of(&which.client, &which.server, Method::ToolCall, &which.tool);
+        let tool = index::thing_of(&which.client, &which.server, which.method, &which.tool);
         self.enter(Lost {
             call: which.call,
             tool,
@@ -112,6 +162,8 @@ impl LostResults {
             session: which.session,
             asked: which.asked,
             ended_ms: which.ended_ms,
+            why: which.why,
+            place: which.place,
             since: Instant::now(),
             life: which.life,
             end_of_it: RefCell::new(end),
@@ -143,28 +195,35 @@ impl LostResults {
         lost
     }
 
-    /// The one that answers this call, taken out where it has ended.
-    pub(crate) fn find(&self, client: &str, server: &str, tool: &str, asked: Hash) -> Option<Rc<Lost>> {
+    /// The one that answers this call: of its own session, or of one that is gone.
+    pub(crate) fn find(&self, of: &Repetition<'_>, is_gone: impl Fn(&str) -> bool) -> Option<Rc<Lost>> {
         self.drop_where(|other| !other.is_alive());
-        let tool = index::thing_of(client, server, Method::ToolCall, tool);
         let all = self.all.borrow();
-        all.iter().rev().find(|lost| lost.tool == tool && lost.asked == asked).cloned()
+        let same = || all.iter().rev().filter(|lost| lost.tool == of.thing && lost.asked == of.asked);
+        let own = same().find(|lost| *lost.session == *of.session);
+        own.or_else(|| same().find(|lost| is_gone(&lost.session))).cloned()
+    }
+    /// This session has been told in another way what that call ended with.
+    pub(crate) fn told(&self, session: &str, call: CallNumber) {
+        if !self.all.borrow().is_empty() {
+            self.drop_where(|other| *other.session == *session && other.call == call);
+        }
     }
     /// It has been told, or must not be any more.
     pub(crate) fn forget(&self, lost: &Lost) {
         self.drop_where(|other| std::ptr::eq(other, lost));
     }
-    /// This session has received another write result of that server: what it repeats from now on it means. Gives those
-    /// that nobody will be told of now.
-    pub(crate) fn seen(&self, session: &str, server: &str) -> Vec<Rc<Lost>> {
+    /// This session has received the result of a write of that server: what it repeats of other calls from now on it
+    /// means. Gives those that nobody will be told of now.
+    pub(crate) fn seen(&self, session: &str, server: &str, call: CallNumber) -> Vec<Rc<Lost>> {
         if self.all.borrow().is_empty() {
             return Vec::new();
         }
-        self.drop_where(|other| *other.session == *session && *other.server == *server)
+        self.drop_where(|other| *other.session == *session && *other.server == *server && other.call != call)
     }
-    /// Whether any of this tool's results was lost.
-    pub(crate) fn has_any(&self, client: &str, server: &str, tool: &str) -> bool {
-        self.tools.has(|| index::thing_of(client, server, Method::ToolCall, tool))
+    /// Whether any result of this was lost; `thing` as for [`LostResults::find`].
+    pub(crate) fn has_any(&self, thing: impl FnOnce() -> Hash) -> bool {
+        self.tools.has(thing)
     }
 
     fn drop_where(&self, is_it: impl Fn(&Lost) -> bool) -> Vec<Rc<Lost>> {

@@ -4,7 +4,7 @@
 use super::apart::LONG;
 use super::case::{Asker, Case};
 use super::index::{self, Holder};
-use super::{hold, now_ms, settle};
+use super::{hold, now_ms, retold};
 use crate::abort::{self, Point};
 use crate::agent::SeatCore;
 use crate::ask::{self, Pending, To};
@@ -39,15 +39,16 @@ pub(crate) struct Request {
 pub(crate) fn meet(request: Request) {
     let (gate, ledger) = (&request.seat.core.gate, &request.seat.core.ledger);
     let (client, server) = (&**request.seat.identity.id(), &**request.thing.backend().key());
-    // Keys and lost results are those of calls.
-    let (key, lost) = match &request.thing {
-        Thing::Other(_) => (None, false),
+    // Keys are those of calls.
+    let key = match &request.thing {
+        Thing::Other(_) => None,
         Thing::Tool(tool) => match key(&request.ask, tool) {
-            Ok(key) => (key, gate.lost.has_any(client, server, &tool.read.exposed)),
+            Ok(key) => key,
             Err(problem) => return refuse(request, Code::InvalidArguments, problem),
         },
     };
-    let (method, label) = (request.thing.method(), &**request.thing.label());
+    let (method, label, shown) = (request.thing.method(), &**request.thing.label(), request.thing.shown());
+    let lost = gate.lost.has_any(|| index::thing_of(client, server, method, shown));
     if key.is_none() && !lost && !gate.index.has_open(client, server, method, label) {
         return go_on(request);
     }
@@ -84,9 +85,9 @@ fn met(request: Request, key: Option<Key>, asked: Option<Hash>) {
     let label = &**request.thing.label();
     let key = ledger.keyed(index::key_of(client, server, label, &key));
     match gate.index.of_key(&key) {
-        None => reserve(request, key, asked),
+        None => unknown_key(request, key, asked),
         Some(Holder::Live(case)) if case.row().asked == Some(asked) => join(case, request),
-        Some(Holder::Settled(settled)) if settled.asked == asked => settle::replay(request, settled),
+        Some(Holder::Settled(settled)) if settled.asked == asked => retold::replay(request, settled),
         Some(_) => refuse(
             request,
             Code::IdempotencyConflict,
@@ -99,7 +100,7 @@ fn met(request: Request, key: Option<Key>, asked: Option<Hash>) {
 pub(crate) fn go_on(request: Request) {
     let Request { seat, ticket, ask, reply, received, thing } = request;
     let arguments = thing.arguments(&ask.params);
-    ask::check(Pending { seat, ticket, ask, thing, received, arguments, to: To::Reply(reply) });
+    ask::check(Pending { seat, ticket, ask, thing, received, arguments, repaired: None, to: To::Reply(reply) });
 }
 
 /// What the last run left open is being settled: a matter of milliseconds, at start only.
@@ -118,23 +119,67 @@ fn when_settled(request: Request) {
 
 /// A call like this one that waits for a person.
 pub(crate) fn waiting_alike(request: &Request, asked: Hash) -> Option<Rc<Case>> {
-    let case = request.seat.core.gate.index.of_likeness(&likeness(request, asked))?;
-    (case.state() == CallState::Waiting).then_some(case)
-}
-
-fn likeness(request: &Request, asked: Hash) -> Hash {
-    let (backend, thing) = (request.thing.backend(), &request.thing);
-    let what = (thing.method(), &**thing.label());
-    index::likeness(request.seat.identity.id(), backend.key(), &backend.rules().launch_hash, what, asked)
+    like(request, asked).filter(|case| case.state() == CallState::Waiting && case.key().is_none())
 }
 
 fn alike(request: Request, asked: Hash) {
-    let gate = &request.seat.core.gate;
-    match gate.index.of_likeness(&likeness(&request, asked)) {
-        // Somebody waits for this very execution; that one more wants the same is another wish.
-        Some(case) if case.state() == CallState::Intent && case.is_wanted() => go_on(request),
+    match like(&request, asked) {
+        // A key makes it another call, but for who left that one.
+        Some(case) if case.key().is_some() && !is_owed(&case, &request) => retold::recall(request, asked, None),
+        // Somebody waits for this very execution and nobody left it who would repeat it; one more wants the same: that
+        // is another wish.
+        Some(case) if case.state() == CallState::Intent && case.is_wanted() && !case.was_left() => go_on(request),
         Some(case) => join(case, request),
-        None => settle::recall(request, asked),
+        None => retold::recall(request, asked, None),
+    }
+}
+
+/// A key that nobody holds: of a new call, or of a retry of one that had none.
+fn unknown_key(request: Request, key: Hash, asked: Hash) {
+    match like(&request, asked) {
+        Some(case) if case.key().is_none() && is_owed(&case, &request) => match case.state() {
+            _ if case.is_deciding.get() => when_decided(case, request),
+            CallState::Waiting | CallState::Approved | CallState::Intent => {
+                let core = &request.seat.core;
+                case.note(|row| row.key = Some(key));
+                core.gate.index.enter_key(key, &case);
+                core.ledger.save_call(case.row().clone());
+                join(case, request);
+            }
+            _ => join(case, request),
+        },
+        _ => retold::recall(request, asked, Some(key)),
+    }
+}
+
+/// A case that this request is like.
+fn like(request: &Request, asked: Hash) -> Option<Rc<Case>> {
+    let alike = index::likeness_of(request.seat.identity.id(), &request.thing, asked);
+    request.seat.core.gate.index.of_likeness(&alike)
+}
+
+fn is_owed(case: &Case, request: &Request) -> bool {
+    case.owes(&request.seat.identity.session, retold::is_gone(&request.seat.core))
+}
+
+/// A decision is being written down, with the record as it stands: nothing else of it changes meanwhile.
+fn when_decided(case: Rc<Case>, request: Request) {
+    task::spawn("wait for a decision to be written", async move {
+        loop {
+            let decided = case.decided.notified();
+            if !case.is_deciding.get() {
+                return meet(request);
+            }
+            decided.await;
+        }
+    });
+}
+
+/// A call that was not asked before.
+pub(crate) fn begin(request: Request, asked: Hash, key: Option<Hash>) {
+    match key {
+        Some(key) => reserve(request, key, asked),
+        None => go_on(request),
     }
 }
 
@@ -148,7 +193,7 @@ fn reserve(request: Request, key: Hash, asked: Hash) {
     let (ticket, ask, received) = (request.ticket, request.ask.clone(), request.received);
     let (seat, thing) = (Rc::clone(&request.seat), request.thing.clone());
     attach(&case, request);
-    ask::check(Pending { seat, ticket, ask, thing, received, arguments, to: To::Case(case) });
+    ask::check(Pending { seat, ticket, ask, thing, received, arguments, repaired: None, to: To::Case(case) });
 }
 
 /// The record of a call that nothing is known of yet.
@@ -169,12 +214,16 @@ pub(crate) fn row_of(seat: &SeatCore, thing: &Thing, asked: Hash) -> CallRecord 
 
 /// The same call again, by key or by likeness.
 fn join(case: Rc<Case>, request: Request) {
+    let session = &request.seat.identity.session;
     match case.state() {
         CallState::Denied | CallState::Expired => {
-            // The retry finds the decision, once; the next one is a new question.
-            let answer = request.thing.refused(&super::decide::verdict_of(&case));
-            request.seat.core.gate.index.leave(&case);
-            request.seat.core.ledger.job(Job::DropCall(case.call()));
+            // Each retry finds the decision, once; the next one is a new question.
+            let refusal = super::decide::verdict_of(&case);
+            let answer = request.thing.refused(&refusal);
+            if case.is_told(session) {
+                retold::over(&request.seat.core, &case, refusal);
+                request.seat.core.ledger.job(Job::DropCall(case.call()));
+            }
             let record = request.thing.record(&request.seat, request.received);
             let outcome = if case.state() == CallState::Expired { Outcome::ApprovalExpired } else { Outcome::Denied };
             request.seat.core.ledger.replayed(&record, case.call(), outcome);
@@ -182,14 +231,17 @@ fn join(case: Rc<Case>, request: Request) {
         }
         CallState::Unknown => {
             if case.key().is_some() {
+                case.came_back(session, retold::is_gone(&request.seat.core));
                 let message = "A call with this key was sent and nobody knows whether it ran. It is not run again; a \
                                person has to settle it.";
                 return refuse(request, Code::OutcomeUnknown, message);
             }
-            // As where nobody had to approve it: its client is told once (rules.md 22).
-            request.seat.core.gate.index.part(&case);
+            // As where nobody had to approve it: each client is told once (rules.md 22).
             let message = "An identical call was sent and nobody knows whether it ran. It was not run again. Check \
                            first; calling once more asks for it anew.";
+            if case.is_told(session) {
+                retold::part(&request.seat.core, &case, Refusal::new(Code::OutcomeUnknown, message));
+            }
             refuse(request, Code::OutcomeUnknown, message);
         }
         CallState::Settled | CallState::Freed => go_on(request),
@@ -215,7 +267,9 @@ fn join(case: Rc<Case>, request: Request) {
 /// Lets a request wait for the end of a case.
 pub(crate) fn attach(case: &Rc<Case>, request: Request) {
     let Request { seat, ticket, ask, reply, received, thing } = request;
-    case.attach(Asker { seat: Rc::downgrade(&seat), ticket, ask, reply, thing, received, notices: 0 });
+    let session = Rc::clone(&seat.identity.session);
+    case.came_back(&session, retold::is_gone(&seat.core));
+    case.attach(Asker { seat: Rc::downgrade(&seat), session, ticket, ask, reply, thing, received, notices: 0 });
 }
 
 /// Answers a request without a case of its own.

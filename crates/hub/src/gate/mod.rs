@@ -20,6 +20,7 @@ pub mod pins;
 pub(crate) mod receipt;
 pub(crate) mod rest;
 pub(crate) mod result;
+pub(crate) mod retold;
 pub(crate) mod review;
 pub(crate) mod road;
 pub(crate) mod settle;
@@ -112,6 +113,7 @@ pub(crate) struct Gate {
     age: Cell<u64>,
     pub(crate) grants: RefCell<Vec<Grant>>,
     pub(crate) lost: LostResults,
+    pub(crate) noes: retold::Noes,
     /// The rest of results that are over the bound.
     pub(crate) pages: Pages,
     pub(crate) pins: Pins,
@@ -137,6 +139,7 @@ impl Default for Gate {
             age: Cell::new(0),
             grants: RefCell::default(),
             lost: LostResults::default(),
+            noes: retold::Noes::default(),
             pages: Pages::default(),
             pins: Pins::default(),
             rests: rest::Rests::default(),

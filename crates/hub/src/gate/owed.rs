@@ -1,8 +1,8 @@
 //! Lost replies as they outlive the hub: what is remembered of one is written down when it is known to be lost, its result
 //! sealed, and taken away when it was told or must not be told any more. Never more than the identical call gets.
 
-use super::lost::{End, Lost, Which};
-use super::{now_ms, settle, unanswered};
+use super::lost::{End, Kept, Lost, Which};
+use super::{now_ms, retold, unanswered};
 use crate::core::Core;
 use contract::CallId;
 use frame::Answer;
@@ -36,6 +36,7 @@ pub(crate) fn over(core: &Core, gone: &[Rc<Lost>]) {
     for lost in gone {
         match lost.state() {
             End::Unanswered => unanswered::told(core, lost.call),
+            _ if lost.place == Kept::Memory => {}
             End::Open | End::Answered(_) | End::Stored | End::Unknown | End::NotSent => {
                 core.ledger.job(Job::DropCall(lost.call));
             }
@@ -44,9 +45,12 @@ pub(crate) fn over(core: &Core, gone: &[Rc<Lost>]) {
 }
 
 fn write(core: &Core, lost: &Lost) {
+    if lost.place == Kept::Memory {
+        return;
+    }
     let (call, ended_ms, outcome) = (lost.call, lost.ended_ms, Outcome::Ok);
     let result = match lost.state() {
-        End::Answered(answer) => Some(settle::packed(&answer)),
+        End::Answered(answer) => Some(retold::packed(&answer)),
         // After a crash nobody knows of it any more.
         End::Open | End::Unknown => None,
         End::Stored | End::Unanswered | End::NotSent => return,
@@ -79,17 +83,7 @@ pub(crate) fn kept(core: &Core, row: &CallRecord) -> bool {
 
 /// By what its repetition is known; None where its time is over.
 pub(crate) fn which(core: &Core, row: &CallRecord) -> Option<Which> {
-    let asked = row.asked?;
     let life = core.backend(&row.server)?.rules().replay_lost;
-    let life = life.checked_sub(Duration::from_millis(now_ms().saturating_sub(row.ended_ms)))?;
-    Some(Which {
-        call: row.call,
-        client: row.client.as_str().into(),
-        server: row.server.as_str().into(),
-        tool: row.name.as_str().into(),
-        session: row.session.as_str().into(),
-        asked,
-        ended_ms: row.ended_ms,
-        life,
-    })
+    let passed = Duration::from_millis(now_ms().saturating_sub(row.ended_ms));
+    Which::of_record(row, life.checked_sub(passed)?)
 }

@@ -63,6 +63,8 @@ impl Pages {
             [note.as_str(), first].map(|text| format!("{{\"type\":\"text\",\"text\":{}}}", object::quote(text)));
         let body = format!("{{\"content\":[{}]{beside}}}", blocks.join(","));
         let mut all = self.0.borrow_mut();
+        // What is told again lives anew.
+        all.retain(|other| other.call != call);
         all.push_back(long);
         while all.iter().map(|long| long.text.len()).sum::<usize>() > MOST && all.len() > 1 {
             all.pop_front();

@@ -1,8 +1,7 @@
 //! The mark on the answer of a call that may have changed something: what follows when it has left, and when it has
 //! not (rules.md 22). Answers to reads carry none.
 
-use super::case::Case;
-use super::lost::{Lost, Which};
+use super::lost::{Kept, Lost, Which, Why};
 use super::{now_ms, owed};
 use crate::agent::SeatCore;
 use crate::catalog::ToolEntry;
@@ -15,7 +14,7 @@ use frame::{Answer, Fate, Receipt};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use store::CallNumber;
+use store::{CallNumber, Method};
 
 /// Which results of calls that may change something have reached one client, by server. Each has a number.
 #[derive(Default)]
@@ -61,20 +60,23 @@ pub(crate) fn which(seat: &SeatCore, tool: &ToolEntry, call: CallNumber, asked: 
         call,
         client: Rc::clone(seat.identity.id()),
         server: Rc::clone(tool.backend.key()),
+        method: Method::ToolCall,
         tool: tool.read.exposed.as_str().into(),
         session: Rc::clone(&seat.identity.session),
         asked: asked.digest(tool, &seat.core.ledger)?,
         ended_ms: now_ms(),
+        why: Why::Undelivered,
+        place: Kept::Store,
         life: tool.backend.rules().replay_lost,
     })
 }
 
-/// A mark for one client's answer.
+/// A mark for one client's answer; `place` is where it is remembered if it is lost.
 pub(crate) fn of(
     seat: &Rc<SeatCore>,
     tool: &Rc<ToolEntry>,
     call: CallNumber,
-    asked: Asked,
+    (asked, place): (Asked, Kept),
     answer: &Answer,
 ) -> Receipt {
     let number = seat.arrivals.next();
@@ -84,12 +86,12 @@ pub(crate) fn of(
         match fate {
             Fate::Left => {
                 seat.arrivals.left(server, number);
-                owed::over(&seat.core, &lost.seen(&seat.identity.session, server));
+                owed::over(&seat.core, &lost.seen(&seat.identity.session, server, call));
             }
             Fate::Lost if seat.arrivals.is_past(server, number) => {}
             Fate::Lost => {
                 if let Some(which) = which(&seat, &tool, call, &asked) {
-                    owed::put(&seat.core, which, Some(answer));
+                    owed::put(&seat.core, Which { place, ..which }, Some(answer));
                 }
             }
         }
@@ -104,21 +106,4 @@ pub(crate) fn again(core: &Rc<Core>, lost: Rc<Lost>, answer: Answer) -> Receipt 
         // The store has it still.
         Fate::Lost => core.gate.lost.put_back(&lost, answer),
     })
-}
-
-/// A case ended after the last of those who waited had gone: nobody gets its answer now.
-pub(crate) fn nobody(core: &Core, case: &Case, tool: &ToolEntry, answer: &Answer) {
-    let row = case.row();
-    let Some(asked) = row.asked else { return };
-    let which = Which {
-        call: row.call,
-        client: row.client.as_str().into(),
-        server: row.server.as_str().into(),
-        tool: row.name.as_str().into(),
-        session: row.session.as_str().into(),
-        asked,
-        ended_ms: now_ms(),
-        life: tool.backend.rules().replay_lost,
-    };
-    owed::put(core, which, Some(answer.clone()));
 }

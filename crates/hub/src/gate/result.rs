@@ -2,6 +2,7 @@
 //! against the schema that the tool promised. Everything else keeps its bytes (rules.md 9).
 
 use super::pages::Readable;
+use super::retold;
 use crate::backend::Rules;
 use crate::catalog::ToolEntry;
 use crate::config::ResultCheck;
@@ -29,7 +30,12 @@ pub(crate) enum Inspected {
     /// It must not be passed on.
     Refused(Refusal),
     /// It is over the bound: this much of it can be fetched piece by piece.
-    TooLong { era: Era, result: Readable },
+    TooLong {
+        era: Era,
+        result: Readable,
+        /// All of it, as it is stored where it can be told again.
+        whole: Bytes,
+    },
 }
 
 /// Everything that a look at a result needs: plain values, for any thread.
@@ -122,7 +128,10 @@ impl Look {
         if text.len() > self.most {
             return Some(match &self.schema {
                 Some(_) => Inspected::Refused(too_large(text.len(), self.most)),
-                None => Inspected::TooLong { era, result: Readable::of(&text, self.most) },
+                None => {
+                    let whole = retold::packed_whole(era, &text);
+                    Inspected::TooLong { era, result: Readable::of(&text, self.most), whole }
+                }
             });
         }
         Some(Inspected::Passed { answer: Answer::Result { era, body: text.into() }, changes, broken })

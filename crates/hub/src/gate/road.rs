@@ -14,9 +14,9 @@ use crate::road;
 use crate::thing::Thing;
 use bytes::Bytes;
 use contract::outcome::{Code, Refusal};
-use policy::{Binding, CallState, Effect, Event, Judgement, Permit, Request, Verdict};
+use policy::{Binding, CallState, Effect, Event, Grant, Judgement, Permit, Request, Verdict};
 use std::rc::Rc;
-use store::CallRecord;
+use store::{CallRecord, Subject};
 use upstream::task;
 
 /// Judges a call whose arguments fit its schema.
@@ -63,7 +63,10 @@ fn judged(call: Pending, arguments: Bytes, judgement: &Judgement, digests: Optio
     match policy::decide(request(&call, &arguments), judgement) {
         Verdict::Deny(_) => ask::deny(call, denial(judgement), judgement),
         Verdict::Allow(_) | Verdict::Ask(_) if is_held => held(call, arguments, judgement, digests),
-        Verdict::Allow(permit) => go(call, permit, arguments, judgement),
+        Verdict::Allow(permit) => {
+            let verdict = verdict(&call, judgement, None);
+            go(call, permit, arguments, verdict);
+        }
         Verdict::Ask(request) => asked(call, request, arguments, judgement, digests),
     }
 }
@@ -182,25 +185,31 @@ fn asked(call: Pending, mut request: Request, arguments: Bytes, judgement: &Judg
         }
         let binding = binding(&case);
         return match binding.map(|binding| policy::redeem(request, judgement, &binding, now_ms())) {
-            Some(Ok(permit)) => go(call, permit, arguments, judgement),
+            Some(Ok(permit)) => {
+                let verdict = verdict(&call, judgement, None);
+                go(call, permit, arguments, verdict);
+            }
             Some(Err((_, stale))) => hold::again(call, judgement, &stale.to_string()),
             None => hold::again(call, judgement, "its record is incomplete"),
         };
     }
     match by_grant(&call.seat.core, request, judgement) {
-        Some(permit) => go(call, permit, arguments, judgement),
+        Some((permit, grant)) => {
+            let verdict = verdict(&call, judgement, Some(&grant));
+            go(call, permit, arguments, verdict);
+        }
         None => hold::hold(call, judgement, arguments, digests),
     }
 }
 
-/// Leave by an approval that was to be remembered.
-pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Option<Permit> {
+/// Leave by an approval that was to be remembered, and which one that is.
+pub(crate) fn by_grant(core: &Core, mut request: Request, judgement: &Judgement) -> Option<(Permit, Grant)> {
     let grants = core.gate.grants.borrow();
     let backend = core.backend(&request.server);
     let is_past = |grant: &&policy::Grant| backend.as_ref().is_some_and(|backend| backend.is_past(grant.at_ms));
     for grant in grants.iter().filter(|grant| !is_past(grant)) {
         request = match policy::remembered(request, judgement, grant) {
-            Ok(permit) => return Some(permit),
+            Ok(permit) => return Some((permit, grant.clone())),
             Err(request) => *request,
         };
     }
@@ -226,8 +235,18 @@ fn binding(case: &Case) -> Option<Binding> {
     })
 }
 
+/// What its rows say of why it runs.
+fn verdict(call: &Pending, judgement: &Judgement, grant: Option<&Grant>) -> Subject {
+    let ledger = &call.seat.core.ledger;
+    if grant.is_none() && call.repaired.is_none() {
+        return call.thing.verdict(ledger, judgement);
+    }
+    let rule = judgement.rule().map(|rule| &**rule);
+    ledger.detail_of(rule, &judgement.sentence(), grant, call.repaired.as_deref())
+}
+
 /// On its way: from here on it is the road's.
-fn go(call: Pending, permit: Permit, arguments: Bytes, judgement: &Judgement) {
+fn go(call: Pending, permit: Permit, arguments: Bytes, verdict: Subject) {
     let Pending { seat, ticket, ask, thing, received, to, .. } = call;
     let mut record = match &to {
         To::Reply(_) => thing.record(&seat, received),
@@ -241,7 +260,7 @@ fn go(call: Pending, permit: Permit, arguments: Bytes, judgement: &Judgement) {
     if let Thing::Tool(tool) = &thing {
         review::used(&seat.core, tool);
     }
-    record.judged(Some(thing.verdict(&seat.core.ledger, judgement)));
+    record.judged(Some(verdict));
     record.arguments(arguments);
     abort::at(Point::Permitted, thing.label());
     let plan = thing.plan(&ask.method);

@@ -3,22 +3,20 @@
 
 use super::case::Case;
 use super::index::SettledKey;
-use super::lost::End;
-use super::meet::{self, Request};
+use super::meet;
 use super::moves::{self, Move};
-use super::{interim, now_ms, owed, receipt};
+use super::{interim, now_ms, retold};
 use crate::core::Core;
 use crate::operate::Refusal as Refused;
 use crate::record;
-use crate::thing::Thing;
 use bytes::Bytes;
-use contract::outcome::{Code, Refusal, Told, tell};
+use contract::outcome::Refusal;
 use contract::{CallId, Hash};
-use frame::{Answer, Era, Rope};
+use frame::Answer;
 use policy::{CallState, Effect, Event, Leave};
 use std::rc::Rc;
 use store::{CallNumber, CallRecord, Job, Outcome};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use upstream::{Failure, task};
 
 /// A call of a case was refused before anything was sent: its key is free.
@@ -108,8 +106,9 @@ pub(crate) fn given_back(core: &Rc<Core>, case: &Rc<Case>, refusal: &Refusal) {
     }
 }
 
-/// The run of a case ended with this answer; nothing to do where it has failed already.
-pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, answer: &Answer, outcome: Outcome) {
+/// The run of a case ended with this answer, and this is all of it where it is over the bound; nothing to do where it has
+/// failed already.
+pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, (answer, whole): (&Answer, Option<Bytes>), outcome: Outcome) {
     if interim::asked(core, case, answer) {
         return;
     }
@@ -118,6 +117,7 @@ pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, answer: &Answer, outcome
     if case.state() != CallState::Intent || !meet::step(case, Event::End) {
         return;
     }
+    retold::leave(core, case, answer);
     let row = case.row().clone();
     if row.key.is_none() && row.task.is_none() {
         // Its end row in the audit takes the record away.
@@ -134,17 +134,8 @@ pub(crate) fn settled(core: &Rc<Core>, case: &Rc<Case>, answer: &Answer, outcome
         row.arguments = None;
         row.edited = None;
     });
-    let result = packed(answer);
-    // Until it is in the store it is found here.
-    core.gate.index.unwritten(row.call, Some(result.clone()));
-    let written = core.ledger.written(Job::EndCall { call: row.call, outcome, ended_ms, result: Some(result) });
-    let core = Rc::clone(core);
-    task::spawn("write a result", async move {
-        if let Err(cause) = written.await {
-            tracing::error!(%cause, call = %CallId::new(row.call.0), "a result could not be kept; a retry is told that it ran");
-        }
-        core.gate.index.unwritten(row.call, None);
-    });
+    let result = whole.unwrap_or_else(|| retold::packed(answer));
+    retold::keep(core, row.call, (outcome, ended_ms), result);
 }
 
 /// It was sent, and nobody knows whether it ran: a person has to settle it.
@@ -184,118 +175,4 @@ pub(crate) async fn settle(core: &Rc<Core>, id: &str, ran: Event, by: &str) -> R
     }
     core.queue_changed();
     Ok(row)
-}
-
-/// A retry of a settled key gets what the call ended with.
-pub(crate) fn replay(request: Request, settled: SettledKey) {
-    let core = Rc::clone(&request.seat.core);
-    if !settled.has_result {
-        return already_ran(request, &settled);
-    }
-    let unwritten = core.gate.index.is_unwritten(settled.call);
-    task::spawn("replay a result", async move {
-        let stored = match unwritten {
-            Some(stored) => Some(stored),
-            None => core.ledger.result(settled.call).await,
-        };
-        let stored = stored.and_then(|stored| unpacked(&stored));
-        let Some(answer) = stored else { return already_ran(request, &settled) };
-        let record = request.thing.record(&request.seat, request.received);
-        core.ledger.replayed(&record, settled.call, settled.outcome);
-        request.reply.done(beside(answer, &[Told::Replayed]));
-    });
-}
-
-fn already_ran(request: Request, settled: &SettledKey) {
-    let at = super::hold::moment(settled.ended_ms);
-    let message = format!(
-        "A call with this key ran already (call {}, ended {at}); its result is no longer kept. It is not run again; \
-         running it again needs a new key.",
-        CallId::new(settled.call.0)
-    );
-    meet::refuse(request, Code::AlreadyRan, &message);
-}
-
-/// A server's result with something told beside it; what cannot be read as a result stays as it is.
-pub(crate) fn beside(answer: Answer, told: &[Told<'_>]) -> Answer {
-    match answer {
-        Answer::Result { era, body } => {
-            let text = body.join();
-            let body = tell(&text, told).map_or(text, Bytes::from).into();
-            Answer::Result { era, body }
-        }
-        error @ Answer::Error(_) => error,
-    }
-}
-
-/// An answer as it is stored: its form in one byte, then its text.
-pub(crate) fn packed(answer: &Answer) -> Bytes {
-    let (form, text) = match answer {
-        Answer::Result { era: Era::Legacy, body } => (b'L', body.join()),
-        Answer::Result { era: Era::Modern, body } => (b'M', body.join()),
-        Answer::Error(error) => (b'E', error.join()),
-    };
-    let mut out = Vec::with_capacity(text.len() + 1);
-    out.push(form);
-    out.extend_from_slice(&text);
-    out.into()
-}
-
-pub(crate) fn unpacked(stored: &Bytes) -> Option<Answer> {
-    let (form, body) = (*stored.first()?, Rope::from(stored.slice(1..)));
-    Some(match form {
-        b'L' => Answer::Result { era: Era::Legacy, body },
-        b'M' => Answer::Result { era: Era::Modern, body },
-        b'E' => Answer::Error(body),
-        _ => return None,
-    })
-}
-
-/// An identical call of one whose reply was lost is answered by that one's result (rules.md 22).
-pub(crate) fn recall(request: Request, asked: Hash) {
-    let core = Rc::clone(&request.seat.core);
-    let Thing::Tool(tool) = &request.thing else { return meet::go_on(request) };
-    let (client, server) = (&**request.seat.identity.id(), &**tool.backend.key());
-    let found = core.gate.lost.find(client, server, &tool.read.exposed, asked);
-    let is_gone = |session: &str| !core.seats().iter().any(|seat| *seat.identity.session == *session);
-    let found = found.filter(|lost| *lost.session == *request.seat.identity.session || is_gone(&lost.session));
-    let Some(lost) = found else { return meet::go_on(request) };
-    let patience = core.gate.settings().hold;
-    task::spawn("wait for a lost result", async move {
-        let deadline = Instant::now() + patience;
-        let end = loop {
-            let ended = lost.end.notified();
-            match lost.state() {
-                End::Open => {}
-                end => break end,
-            }
-            if timeout_at(deadline, ended).await.is_err() {
-                break lost.state();
-            }
-        };
-        core.gate.lost.forget(&lost);
-        let answer = match end {
-            End::Answered(answer) => Some(answer),
-            End::Stored => core.ledger.result(lost.call).await.and_then(|stored| unpacked(&stored)),
-            End::NotSent => return meet::go_on(request),
-            End::Unanswered => {
-                owed::over(&core, &[lost]);
-                let message = "An identical call was sent before and no answer came, so that nobody knows whether it \
-                               ran. It was not run again. Check first; calling once more runs it again.";
-                return meet::refuse(request, Code::OutcomeUnknown, message);
-            }
-            End::Open | End::Unknown => None,
-        };
-        if let Some(answer) = answer {
-            let record = request.thing.record(&request.seat, request.received);
-            core.ledger.replayed(&record, lost.call, Outcome::Ok);
-            let at = super::hold::moment(lost.ended_ms);
-            let told = beside(answer.clone(), &[Told::Lost(&at)]);
-            return request.reply.deliver(told, receipt::again(&core, lost, answer));
-        }
-        owed::over(&core, &[lost]);
-        let message = "An identical call was sent before and its client stopped waiting for it; whether it ran is not \
-                       known. It was not run again. Check first; calling once more runs it again.";
-        meet::refuse(request, Code::OutcomeUnknown, message);
-    });
 }

@@ -2,7 +2,7 @@
 //! would undo, and never names a command that decides.
 
 use super::case::Case;
-use super::{decide, hold, settle, task};
+use super::{decide, hold, retold, task};
 use crate::core::Core;
 use bytes::Bytes;
 use contract::outcome::{Code, Output, Refusal};
@@ -76,11 +76,7 @@ pub(crate) async fn read(core: &Rc<Core>, case: &Rc<Case>) -> Stand {
         return stand;
     }
     let row = case.row().clone();
-    let stored = match core.gate.index.is_unwritten(row.call) {
-        None if row.has_result => core.ledger.result(row.call).await,
-        unwritten => unwritten,
-    };
-    match stored.and_then(|stored| settle::unpacked(&stored)) {
+    match retold::kept(core, row.call, &row.client, &row.server).await {
         Some(Answer::Result { era, body }) => {
             Stand::over(&row, "completed", "It ran.", &format!(",\"result\":{}", complete(era, body.join())))
         }

@@ -168,6 +168,7 @@ pub(crate) fn pending(core: &Rc<Core>, case: &Rc<Case>) -> Option<Pending> {
         thing,
         received: Instant::now(),
         arguments: Some(arguments),
+        repaired: case.repaired.borrow().clone(),
         to: To::Case(Rc::clone(case)),
     })
 }

@@ -126,6 +126,31 @@ impl Audit {
         self.ledger.borrow_mut().detail(&serde_json::Value::Object(detail).to_string())
     }
 
+    /// The same where there is more to tell: by which remembered approval, whose and since when; what was repaired.
+    pub(crate) fn detail_of(
+        &self,
+        rule: Option<&str>,
+        why: &str,
+        grant: Option<&policy::Grant>,
+        repaired: Option<&str>,
+    ) -> Subject {
+        let mut detail = serde_json::Map::new();
+        detail.extend(rule.map(|rule| ("rule".to_owned(), rule.into())));
+        let sentences =
+            [Some(why.to_owned()), grant.map(grant_in_words), repaired.map(|repaired| format!("repaired: {repaired}"))];
+        let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+        detail.insert("why".into(), sentences.join("; ").into());
+        if let Some(grant) = grant {
+            detail.insert("scope".into(), grant.scope().as_str().into());
+            detail.insert("granted_ms".into(), grant.at_ms.into());
+            detail.extend(grant.call.map(|call| ("approval".to_owned(), call.to_string().into())));
+            if !grant.by.is_empty() {
+                detail.insert("by".into(), (*grant.by).into());
+            }
+        }
+        self.ledger.borrow_mut().detail(&serde_json::Value::Object(detail).to_string())
+    }
+
     /// Hands over what was collected, without waiting for the next time.
     pub(crate) fn settle(&self) {
         if self.flush() != Handed::All {
@@ -224,6 +249,16 @@ impl Audit {
         let due = self.ledger.borrow_mut().push(&entry);
         self.due(due);
     }
+}
+
+/// An approval that is remembered, as rows tell of it.
+pub(crate) fn grant_in_words(grant: &policy::Grant) -> String {
+    let what = match grant.scope() {
+        policy::Scope::Session => "this session",
+        policy::Scope::Tool | policy::Scope::Once => "this client and tool",
+    };
+    let of = grant.call.map(|call| format!(" with {call}")).unwrap_or_default();
+    format!("approved{of} for {what} at {}", crate::gate::hold::moment(grant.at_ms))
 }
 
 async fn pace(audit: Rc<Audit>) {

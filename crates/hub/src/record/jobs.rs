@@ -86,7 +86,11 @@ impl Audit {
 
     /// Remembers an approval and waits for its commit.
     pub(crate) fn remember_grant(&self, grant: policy::Grant) -> impl Future<Output = Result<(), String>> + use<> {
-        let detail = serde_json::json!({ "scope": grant.scope().as_str() }).to_string();
+        let mut detail = serde_json::json!({ "scope": grant.scope().as_str(), "by": grant.by });
+        if let Some(call) = grant.call {
+            detail["approval"] = call.to_string().into();
+        }
+        let detail = detail.to_string();
         let note = Note {
             client: grant.client.to_string(),
             server: grant.server.to_string(),

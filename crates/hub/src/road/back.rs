@@ -75,7 +75,8 @@ impl Run {
                 }
                 self.end(Ok(answer));
             }
-            Inspected::TooLong { era, result } => {
+            Inspected::TooLong { era, result, whole } => {
+                *self.whole.borrow_mut() = Some(whole);
                 let call = self.record.borrow().id();
                 let client = self.seat.upgrade().map(|seat| Rc::clone(seat.identity.id())).unwrap_or_default();
                 let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
@@ -132,7 +133,8 @@ impl Run {
     /// Tells everybody, writes it down, lets the next one go.
     pub(super) fn over(self: &Rc<Self>, answer: Answer, ending: Ending, size: usize) {
         if let Some(case) = &self.case {
-            settle::settled(&self.core, case, &answer, record::outcome(ending, true));
+            let whole = self.whole.borrow_mut().take();
+            settle::settled(&self.core, case, (&answer, whole), record::outcome(ending, true));
         }
         self.passes(Point::Settled);
         let kept = self.core.ledger.keeps_values().then(|| answer.clone());

@@ -3,7 +3,7 @@
 
 use super::{Ending, Phase, Run};
 use crate::catalog::ToolEntry;
-use crate::gate::lost::End;
+use crate::gate::lost::{End, Kept};
 use crate::gate::receipt::{self, Asked};
 use crate::gate::{interim, owed};
 use contract::outcome::Code;
@@ -99,12 +99,9 @@ impl Run {
         }
         let Some((tool, asked)) = self.must_arrive() else { return reply.done(answer) };
         match (&self.case, self.seat.upgrade()) {
-            (Some(case), _) if !case.is_wanted() && case.key().is_none() => {
-                receipt::nobody(&self.core, case, tool, &answer);
-            }
             (Some(case), _) => case.deliver(&answer),
             (None, Some(seat)) => {
-                let receipt = receipt::of(&seat, tool, self.record.borrow().number(), asked, &answer);
+                let receipt = receipt::of(&seat, tool, self.record.borrow().number(), (asked, Kept::Store), &answer);
                 reply.deliver(answer, receipt);
             }
             (None, None) => reply.done(answer),

@@ -142,6 +142,8 @@ fn grant() -> Grant {
         effect: Effect::Write,
         session: None,
         at_ms: NOW,
+        by: "a person".into(),
+        call: None,
     }
 }
 

@@ -86,8 +86,8 @@ fn absent_empty_unreadable_and_too_new_are_not_the_same() {
         |it| matches!(it, Err(StoreFault::Untrusted { .. })),
     );
     check(
-        |home| sql(home, "PRAGMA user_version=7"),
-        |it| matches!(it, Err(StoreFault::TooNew { found: 7, known: 6, .. })),
+        |home| sql(home, "PRAGMA user_version=8"),
+        |it| matches!(it, Err(StoreFault::TooNew { found: 8, known: 7, .. })),
     );
     check(|home| sql(home, "PRAGMA application_id=1"), |it| matches!(it, Err(StoreFault::Foreign { .. })));
 }
@@ -121,6 +121,8 @@ fn a_damaged_page_of_the_hubs_memory_stops_the_start() {
             effect: policy::Effect::Write,
             session: None,
             at_ms: NOW,
+            by: "a person".into(),
+            call: None,
         };
         do_job(&desk, Job::Remember { grant, note: None });
     }

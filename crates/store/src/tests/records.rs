@@ -357,6 +357,8 @@ fn pins_and_grants_come_back() {
         effect: policy::Effect::Destructive,
         session: session.map(Into::into),
         at_ms: NOW,
+        by: "a person (pid 7)".into(),
+        call: session.map(|_| contract::CallId::new(7)),
     };
     let note = || Some(Note { server: "shop".into(), ..Note::new(Kind::Pin, NOW) });
     let tool = pin("a", PinKind::Tool, Some("{\"name\":\"a\"}"));
@@ -416,6 +418,8 @@ fn of_one_entry_the_newest_eight_texts_stay_and_so_of_remembered_approvals() {
             effect: policy::Effect::Write,
             session: None,
             at_ms: NOW + n,
+            by: "".into(),
+            call: None,
         };
         do_job(&desk, Job::PutPins { pins: vec![pin], note: None });
         do_job(&desk, Job::Remember { grant, note: None });
