@@ -30,7 +30,7 @@ fn the_log_says_by_which_remembered_approval_a_call_ran() {
             assert!(client.ask(method, params("two"))["result"].is_object());
             let rows = || home.json(&["audit", "list", "--client", "cursor"])["rows"].as_array().unwrap().clone();
             let row = eventually("its row", || {
-                let closed = |row: &&Value| row["kind"] == "read" || row["kind"] == "end";
+                let closed = |row: &&Value| row["method"] == method && (row["kind"] == "read" || row["kind"] == "end");
                 rows().iter().find(|row| closed(row) && row["call"] != json!(approval)).cloned()
             });
             let by = rows().iter().find(|row| row["kind"] == "decision").unwrap()["by"].clone();
