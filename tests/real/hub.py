@@ -51,6 +51,8 @@ class Hub:
         self.servers = servers
         self.env = dict(os.environ, CALLGATE_HOME=str(self.home), NO_COLOR="1")
         policy = {"default": "allow", "rules": [{"tools": [held], "then": "ask"}] if held else []}
+        # This run is both: the parent of its hosts, and the person.
+        policy["approval"] = {"fromHostTree": True}
         (self.home / "callgate.jsonc").write_text(json.dumps({"mcpServers": servers, "policy": policy}, indent=2))
 
     def serve(self):
