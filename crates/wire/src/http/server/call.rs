@@ -37,6 +37,7 @@ impl hyper::service::Service<http::Request<Incoming>> for Calls {
             slot.answer(refusal);
             return Call { slot, receiving: None };
         }
+        self.pulse.admit();
         let mut receiving = Receiving {
             common: self.common.clone(),
             peer: self.peer,

@@ -19,6 +19,9 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
+/// How often it is said that all connections are taken.
+const CROWD: Duration = Duration::from_secs(60);
+
 /// What one server allows.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -28,7 +31,8 @@ pub struct Limits {
     pub max_bodies: usize,
     /// Bytes of a request's head; over it, or with more than 100 fields: 431.
     pub max_head: usize,
-    /// Connections at one time; over it the one that idles longest makes room, and if none idles: 503.
+    /// Connections at one time; over it the one makes room that has been silent longest or has not finished a head, those
+    /// of which no request was admitted first; if all are being served: 503.
     pub max_connections: usize,
     /// Bytes of events that a client has not yet taken, past one event.
     pub max_events: usize,
@@ -114,6 +118,7 @@ pub async fn serve(listener: TcpListener, limits: Limits, handler: Rc<dyn Handle
         }),
         tasks: JoinSet::new(),
         connections: Vec::new(),
+        told_of_crowd: None,
     };
     let mut until = std::pin::pin!(until);
     loop {
@@ -141,6 +146,7 @@ struct Server {
     clock_step: Duration,
     tasks: JoinSet<()>,
     connections: Vec<Connection>,
+    told_of_crowd: Option<tokio::time::Instant>,
 }
 
 impl Server {
@@ -150,10 +156,11 @@ impl Server {
         }
         self.connections.retain(|connection| !connection.task.is_finished());
         if self.connections.len() >= self.common.limits.max_connections {
-            let idle = (0..self.connections.len())
-                .filter_map(|place| self.connections[place].pulse.idle_since().map(|since| (since, place)))
+            let spare = (0..self.connections.len())
+                .filter_map(|place| self.connections[place].pulse.spare().map(|spare| (spare, place)))
                 .min();
-            let Some((_, place)) = idle else {
+            self.tell_of_crowd();
+            let Some((_, place)) = spare else {
                 // Best effort: a client that cannot even take this line is closed without it.
                 let _ = stream
                     .try_write(b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
@@ -187,6 +194,16 @@ impl Server {
             }
         });
         self.connections.push(Connection { pulse, task });
+    }
+
+    /// Says that all connections are taken, at most once in a while.
+    fn tell_of_crowd(&mut self) {
+        let now = tokio::time::Instant::now();
+        if self.told_of_crowd.is_none_or(|told| now.duration_since(told) >= CROWD) {
+            self.told_of_crowd = Some(now);
+            let connections = self.connections.len();
+            tracing::warn!(connections, "all connections over HTTP are taken: the one that does least makes room");
+        }
     }
 
     /// Closes whoever has used up a time limit, and keeps quiet streams alive.

@@ -56,6 +56,15 @@ pub enum Phase {
     Flush,
 }
 
+/// How little is lost with a connection that is closed to make room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Worth {
+    /// It never sent a head that was admitted, so that anybody may hold it.
+    Stranger,
+    /// It was admitted, and is between two requests.
+    Known,
+}
+
 /// Something that wants to be told when its stream has been quiet.
 pub trait Quiet {
     /// Sends a comment.
@@ -68,6 +77,7 @@ pub struct Pulse {
     phase: Cell<Phase>,
     since: Cell<u32>,
     stalled: Cell<Option<u32>>,
+    admitted: Cell<bool>,
     closing: Cell<bool>,
     waker: RefCell<Option<Waker>>,
     stream: RefCell<Option<Weak<dyn Quiet>>>,
@@ -82,6 +92,7 @@ impl Pulse {
             phase: Cell::new(Phase::Idle),
             since: Cell::new(clock.now.get()),
             stalled: Cell::new(None),
+            admitted: Cell::new(false),
             closing: Cell::new(false),
             waker: RefCell::new(None),
             stream: RefCell::new(None),
@@ -106,9 +117,18 @@ impl Pulse {
         self.enter(Phase::Flush);
     }
 
-    /// Since which step it waits for a request of which nothing has come.
-    pub fn idle_since(&self) -> Option<u32> {
-        (self.phase.get() == Phase::Idle).then(|| self.since.get())
+    /// A head of it was admitted.
+    pub fn admit(&self) {
+        self.admitted.set(true);
+    }
+    /// What it would be closed for, and since which step it waits for the rest of a head; None: it is being served.
+    pub fn spare(&self) -> Option<(Worth, u32)> {
+        let worth = match (self.phase.get(), self.admitted.get()) {
+            (Phase::Idle | Phase::Head, false) => Worth::Stranger,
+            (Phase::Idle, true) => Worth::Known,
+            (Phase::Head, true) | (Phase::Body | Phase::Answer | Phase::Flush, _) => return None,
+        };
+        Some((worth, self.since.get()))
     }
 
     pub fn close_when_done(&self) {

@@ -200,6 +200,27 @@ fn the_one_that_idles_longest_makes_room() {
 }
 
 #[test]
+fn those_who_have_asked_for_nothing_make_room_first() {
+    run(Limits { max_connections: 3, ..Limits::default() }, |bench| async move {
+        let mut known = bench.send(&post("/echo", "a")).await;
+        until(&mut known, "<a>").await;
+        let mut first = bench.send("POST /echo HTTP/1.1\r\nhost: ").await;
+        let mut refused = bench.send(&post("/no", "")).await;
+        until(&mut refused, "\r\n\r\n").await;
+        let mut others = Vec::new();
+        for text in ["b", "c", "d"] {
+            others.push(bench.send("GET /ec").await);
+            let mut next = bench.send(&post("/echo", text)).await;
+            until(&mut next, &format!("<{text}>")).await;
+            drop(next);
+        }
+        assert_eq!(rest(&mut first).await, "");
+        known.write_all(post("/echo", "still here").as_bytes()).await.unwrap();
+        until(&mut known, "<still here>").await;
+    });
+}
+
+#[test]
 fn a_stream_carries_events_and_comments_and_ends() {
     run(Limits { comment_time: Duration::from_millis(20), ..Limits::default() }, |bench| async move {
         let mut client = bench.send(&post("/stream", "")).await;
