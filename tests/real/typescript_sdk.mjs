@@ -6,27 +6,13 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
+import { check, must, say, texts } from "./say.mjs";
 
 const [mode, over, line, casesFile] = process.argv.slice(2);
 const { CALLGATE, CALLGATE_HOME, CALLGATE_URL, CALLGATE_TOKEN, CALLGATE_NPM } = process.env;
 const cases = JSON.parse(readFileSync(casesFile, "utf8"));
 const load = createRequire(`${CALLGATE_NPM}/package.json`);
 const info = { name: "typescript", version: "1" };
-
-const say = (verdict, name, why = "") => console.log(JSON.stringify({ verdict, name, why }));
-const must = (holds, why) => {
-  if (!holds) throw new Error(typeof why === "string" ? why : JSON.stringify(why).slice(0, 400));
-};
-const texts = (blocks) => blocks.map((block) => block.text ?? "").join(" ");
-
-async function check(name, step) {
-  try {
-    await step();
-    say("ok", name);
-  } catch (error) {
-    say("failed", name, String(error.message ?? error).slice(0, 500));
-  }
-}
 
 /** The classes of one line of the SDK. */
 function classes() {

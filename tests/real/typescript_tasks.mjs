@@ -5,6 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { check, must, say, texts } from "./say.mjs";
 
 const [, over, , casesFile] = process.argv.slice(2);
 const { CALLGATE, CALLGATE_HOME, CALLGATE_URL, CALLGATE_TOKEN, CALLGATE_NPM } = process.env;
@@ -17,21 +18,6 @@ const { StdioClientTransport } = await import(entry("client/dist/stdio.mjs"));
 
 const info = { name: "typescript-tasks", version: "1" };
 const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
-
-const say = (verdict, name, why = "") => console.log(JSON.stringify({ verdict, name, why }));
-const must = (holds, why) => {
-  if (!holds) throw new Error(typeof why === "string" ? why : JSON.stringify(why).slice(0, 400));
-};
-const texts = (blocks) => blocks.map((block) => block.text ?? "").join(" ");
-
-async function check(name, step) {
-  try {
-    await step();
-    say("ok", name);
-  } catch (error) {
-    say("failed", name, String(error.stack ?? error).slice(0, 900));
-  }
-}
 
 /** Requests whose wire shapes the client does not know, over the client's own transport and under ids of their own. */
 class Raw {

@@ -121,6 +121,12 @@ impl Client {
     }
 }
 
+/// What the hub says of a call's result: its error or its state, `ran` where it says nothing.
+pub fn outcome(result: &Value) -> &str {
+    let outcome = &result["_meta"]["dev.callgate/outcome"];
+    outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
+}
+
 /// The text of a result's first content block.
 pub fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()

@@ -8,7 +8,7 @@ mod client;
 mod http;
 mod process;
 
-pub use client::{Client, text};
+pub use client::{Client, outcome, text};
 pub use http::{HttpReply, http};
 pub use process::{Guarded, children_of, is_alive, tree_of};
 

@@ -1,10 +1,10 @@
 //! Calls that wait for a person: one card for each, decided once, run once by whoever asks again, and not lost with the
 //! hub.
 
-use crate::orders::{ORDER, auto, first_waiting, home, host, lines, outcome, waiting};
+use crate::orders::{ORDER, auto, first_waiting, home, host, lines, waiting};
 use serde_json::{Value, json};
 use std::time::Duration;
-use stories::{Client, Home, eventually, text};
+use stories::{Client, Home, eventually, outcome, text};
 
 #[test]
 fn a_call_that_may_change_something_waits_and_runs_once_when_its_retry_finds_the_approval() {

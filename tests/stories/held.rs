@@ -2,7 +2,7 @@
 //! decisions that come late.
 
 use serde_json::{Value, json};
-use stories::{Client, Home, Hub, eventually, text};
+use stories::{Client, Home, Hub, eventually, outcome, text};
 
 /// A home with the server whose definitions stand in a file.
 struct Server {
@@ -81,11 +81,6 @@ fn tools(description: &str) -> Value {
 
 fn hold(default: &str, seconds: u64) -> Value {
     json!({ "default": default, "approval": { "holdSeconds": seconds, "holdSecondsWithProgress": seconds } })
-}
-
-fn outcome(result: &Value) -> &str {
-    let outcome = &result["_meta"]["dev.callgate/outcome"];
-    outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
 }
 
 fn id(approval: &Value) -> &str {

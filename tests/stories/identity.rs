@@ -2,7 +2,7 @@
 //! same client only as long as it is the same token.
 
 use serde_json::{Value, json};
-use stories::{Client, Home, http, sample};
+use stories::{Client, Home, http, outcome, sample};
 
 const ORDER: &str = "s__append_line";
 const KEY: &str = "dev.callgate/idempotencyKey";
@@ -30,11 +30,6 @@ fn client(home: &Home, name: &str, is_named: bool) -> Client {
     client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     client.await_tool(ORDER);
     client
-}
-
-fn outcome(result: &Value) -> &str {
-    let outcome = &result["_meta"]["dev.callgate/outcome"];
-    outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
 }
 
 fn approve(home: &Home, result: &Value, scope: &str) {

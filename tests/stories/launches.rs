@@ -1,8 +1,8 @@
 //! How a server is launched, held fast: another launch waits for a person, with all that its file of variables steers.
 
-use super::pins::{Changing, look, outcome};
+use super::pins::{Changing, look};
 use serde_json::{Value, json};
-use stories::{Client, eventually};
+use stories::{Client, eventually, outcome};
 
 /// A server that tells its variables in a file each time it begins, and has more of them from another file.
 struct Launched(Changing);

@@ -1,19 +1,14 @@
 //! Long arguments: what is found out of them is found out beside the relay, and nothing gets lost on that way.
 
 use crate::fake::fake;
-use serde_json::{Value, json};
-use stories::{Client, Home, sample, text};
+use serde_json::json;
+use stories::{Client, Home, outcome, sample, text};
 
 fn client(home: &Home, name: &str, tool: &str) -> Client {
     let mut client = home.stdio(&["--host", name]);
     client.initialize("2025-11-25");
     client.await_tool(tool);
     client
-}
-
-fn outcome(result: &Value) -> &str {
-    let outcome = &result["_meta"]["dev.callgate/outcome"];
-    outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
 }
 
 /// Turns that kept the relay for too long.

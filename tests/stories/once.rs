@@ -1,8 +1,8 @@
 //! Calls that may have run are not run again: by their key, after a crash, where only the reply was lost.
 
-use crate::orders::{ORDER, home, host, lines, outcome};
+use crate::orders::{ORDER, home, host, lines};
 use serde_json::{Value, json};
-use stories::{eventually, text};
+use stories::{eventually, outcome, text};
 
 #[test]
 fn a_key_makes_a_call_happen_once() {

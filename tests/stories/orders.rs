@@ -38,9 +38,4 @@ pub fn first_waiting(home: &Home) -> String {
     eventually("a waiting call", || Some(waiting(home).first()?["id"].as_str()?.to_owned()))
 }
 
-pub fn outcome(result: &Value) -> &str {
-    let outcome = &result["_meta"]["dev.callgate/outcome"];
-    outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
-}
-
 pub const ORDER: &str = "s__append_line";

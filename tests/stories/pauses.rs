@@ -1,9 +1,9 @@
 //! What keeps calls from running for a while whatever the rules say: a pause, a log that was put back, a server whose calls
 //! were denied again and again.
 
-use crate::orders::{ORDER, auto, first_waiting, home, host, lines, outcome, waiting};
+use crate::orders::{ORDER, auto, first_waiting, home, host, lines, waiting};
 use serde_json::{Value, json};
-use stories::{Client, text};
+use stories::{Client, outcome, text};
 
 #[test]
 fn a_pause_holds_what_may_change_something_and_lets_it_go_on() {

@@ -1,7 +1,7 @@
 //! Definitions that change after they were approved, and definitions that speak to the model.
 
 use serde_json::{Value, json};
-use stories::{Client, Home, eventually, text};
+use stories::{Client, Home, eventually, outcome, text};
 
 /// A home with the server whose definitions stand in a file.
 pub(super) struct Changing {
@@ -51,11 +51,6 @@ pub(super) fn look(description: &str, more: Value) -> Value {
     });
     tool.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     tool
-}
-
-pub(super) fn outcome(result: &Value) -> &str {
-    let outcome = &result["_meta"]["dev.callgate/outcome"];
-    outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Rules of the policy: what they decide, what hosts and the person see of it, and a config that loosens them.
 
-use crate::orders::{ORDER, home, host, lines, outcome};
+use crate::orders::{ORDER, home, host, lines};
 use serde_json::{Value, json};
-use stories::{eventually, text};
+use stories::{eventually, outcome, text};
 
 #[test]
 fn rules_decide_before_tiers_and_what_is_denied_is_unknown() {

@@ -2,7 +2,7 @@
 //! is never run.
 
 use serde_json::{Value, json};
-use stories::{Client, Home, eventually, sample};
+use stories::{Client, Home, eventually, outcome, sample};
 
 const ORDER: &str = "s__append_line";
 
@@ -25,11 +25,6 @@ fn host(home: &Home) -> Client {
 
 fn waiting(home: &Home) -> Vec<Value> {
     home.json(&["approval", "list"])["approvals"].as_array().unwrap().clone()
-}
-
-fn outcome(result: &Value) -> &str {
-    let outcome = &result["_meta"]["dev.callgate/outcome"];
-    outcome["error"].as_str().or(outcome["status"].as_str()).unwrap_or("ran")
 }
 
 fn bytes(home: &Home) -> Vec<u8> {

@@ -60,6 +60,23 @@ fn every_file(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
     }
 }
 
+/// No file of the hub's own holds the secret, plainly or in base64.
+fn no_file_holds_it(home: &Home) {
+    let mut files = Vec::new();
+    every_file(home.dir(), &mut files);
+    let is_ours = |file: &&std::path::PathBuf| {
+        let name = file.file_name().unwrap().to_string_lossy();
+        file.is_file() && !["callgate.jsonc", "definitions.json", "lines"].contains(&&*name)
+    };
+    for file in files.iter().filter(is_ours) {
+        let bytes = std::fs::read(file).unwrap();
+        for part in ["s3cr3t", "czNjcjN0"] {
+            let found = bytes.windows(part.len()).any(|window| window == part.as_bytes());
+            assert!(!found, "{} holds {part}", file.display());
+        }
+    }
+}
+
 #[test]
 fn files_are_private_from_the_start_and_only_loopback_is_listened_on() {
     let home = Home::with(json!({ "f": fake(&[]) }));
@@ -255,19 +272,7 @@ fn a_secret_of_a_server_stands_in_no_file_and_no_list() {
     let ran = std::fs::read_to_string(home.path("lines")).unwrap();
     assert!(ran.contains(&format!("Bearer {CANARY_WORD}")), "{ran}");
     hub.kill();
-    let mut files = Vec::new();
-    every_file(home.dir(), &mut files);
-    let is_ours = |file: &&std::path::PathBuf| {
-        let name = file.file_name().unwrap().to_string_lossy();
-        file.is_file() && !["callgate.jsonc", "definitions.json", "lines"].contains(&&*name)
-    };
-    for file in files.iter().filter(is_ours) {
-        let bytes = std::fs::read(file).unwrap();
-        for part in ["s3cr3t", "czNjcjN0"] {
-            let found = bytes.windows(part.len()).any(|window| window == part.as_bytes());
-            assert!(!found, "{} holds {part}", file.display());
-        }
-    }
+    no_file_holds_it(&home);
 }
 
 /// What the talker lists; `more` is what its tool says of itself beside that.
@@ -341,18 +346,7 @@ fn a_secret_in_a_definition_is_shown_to_nobody_and_kept_nowhere() {
     assert!(diff.contains("[secret removed]"), "{diff}");
     check(&seen(&home, &mut client));
     hub.kill();
-    let mut files = Vec::new();
-    every_file(home.dir(), &mut files);
-    let is_ours = |file: &&std::path::PathBuf| {
-        let name = file.file_name().unwrap().to_string_lossy();
-        file.is_file() && !["callgate.jsonc", "definitions.json", "lines"].contains(&&*name)
-    };
-    for file in files.iter().filter(is_ours) {
-        let bytes = std::fs::read(file).unwrap();
-        for part in ["s3cr3t", "czNjcjN0"] {
-            assert!(!bytes.windows(part.len()).any(|window| window == part.as_bytes()), "{}: {part}", file.display());
-        }
-    }
+    no_file_holds_it(&home);
 }
 
 /// What was approved before it was known for a secret is shown to hosts as what was approved.

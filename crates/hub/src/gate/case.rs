@@ -110,6 +110,10 @@ impl Case {
     pub(crate) fn state(&self) -> CallState {
         self.row.borrow().state
     }
+    /// Whether it is neither on its way to run nor being decided.
+    pub(crate) fn is_free(&self) -> bool {
+        !self.under_way.get() && !self.is_deciding.get()
+    }
     pub(crate) fn row(&self) -> Ref<'_, CallRecord> {
         self.row.borrow()
     }

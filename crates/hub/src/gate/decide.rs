@@ -376,7 +376,7 @@ pub(crate) fn judge_again(core: &Rc<Core>) {
     task::spawn("judge waiting calls again", async move {
         let mut turn = Instant::now();
         for case in core.gate.index.all() {
-            let is_free = !case.under_way.get() && !case.is_deciding.get() && case.is_wanted();
+            let is_free = case.is_free() && case.is_wanted();
             match case.state() {
                 CallState::Waiting if is_free => hold::reconsider(&core, &case),
                 CallState::Approved if is_free => claim(&core, &case),

@@ -148,7 +148,7 @@ pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
     let (core, case) = (Rc::clone(core), Rc::clone(case));
     task::spawn("judge long waiting arguments again", async move {
         let Some(found) = question.find().await else { return };
-        let is_as_it_was = case.state() == CallState::Waiting && !case.under_way.get() && !case.is_deciding.get();
+        let is_as_it_was = case.state() == CallState::Waiting && case.is_free();
         match found.holds(&core, &call.thing) {
             _ if !is_as_it_was => {}
             true => let_through(&core, &case, &call, &arguments, &found.judgement),
@@ -262,7 +262,7 @@ pub(crate) async fn watch(core: &Rc<Core>, case: &Rc<Case>) {
             return;
         }
         let left = case.row().expires_ms.saturating_sub(now_ms());
-        if left == 0 && !case.is_deciding.get() && !case.under_way.get() {
+        if left == 0 && case.is_free() {
             return decide::expire(core, case);
         }
         tasks::tell(core, case).await;

@@ -249,7 +249,7 @@ fn join(case: Rc<Case>, request: Request) {
         CallState::Waiting => {
             let core = Rc::clone(&request.seat.core);
             attach(&case, request);
-            if case.is_written() && !case.under_way.get() && !case.is_deciding.get() {
+            if case.is_written() && case.is_free() {
                 // What let it wait may be over since its client was told that it is pending.
                 hold::reconsider(&core, &case);
             }
@@ -257,7 +257,7 @@ fn join(case: Rc<Case>, request: Request) {
         CallState::Approved => {
             let core = Rc::clone(&request.seat.core);
             attach(&case, request);
-            if !case.under_way.get() && !case.is_deciding.get() {
+            if case.is_free() {
                 super::decide::claim(&core, &case);
             }
         }

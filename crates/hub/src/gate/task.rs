@@ -29,10 +29,9 @@ const BY_CLIENT: &str = "its client";
 pub(crate) async fn tell(core: &Rc<Core>, case: &Rc<Case>) {
     let takes = |ask: &Ask| &*ask.method == "tools/call" && ask.origin.takes_tasks();
     // What is on its way to run is answered by its end.
-    let is_free = || !case.under_way.get() && !case.is_deciding.get();
     let mut is_asked = false;
     case.each(|asker| is_asked |= takes(&asker.ask));
-    if !is_asked || !is_free() || !matches!(case.state(), CallState::Waiting | CallState::Approved) {
+    if !is_asked || !case.is_free() || !matches!(case.state(), CallState::Waiting | CallState::Approved) {
         return;
     }
     if !case.is_task() {
