@@ -130,6 +130,11 @@ impl Relay {
         gate::kept::settle(&self.core, &found.recovered);
     }
 
+    /// Whether what every server lists can be shown, so that nobody waits for one to start.
+    pub fn shows_all(&self) -> bool {
+        self.core.unlisted(&View::All).is_empty()
+    }
+
     /// Waits until all lists that were remembered can be shown; long ones are being read.
     pub async fn recalled(&self) {
         let deadline = Instant::now() + RECALL;
