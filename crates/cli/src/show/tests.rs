@@ -260,8 +260,7 @@ Hosts
   http        refused: port 7 is taken by sshd
   audit       ok
   relay       3 slow turns, the longest 12.3 ms: reload
-  unread      2 results not looked at for orders to the model: too long, or too many at once; callgate audit list --kind
-              finding
+  unread      2 results not looked at for orders to the model: too long, or too many at once; callgate audit list --kind finding
   paused      all risky calls are held since 11-14 22:13:20; callgate resume
   waiting     3 calls for a person; callgate approval watch
   unknown     1 call may have run or not; callgate call list
