@@ -7,6 +7,7 @@ pub(crate) mod case;
 pub(crate) mod decide;
 pub(crate) mod desk;
 pub(crate) mod glance;
+pub(crate) mod gone;
 pub(crate) mod hold;
 pub(crate) mod index;
 pub(crate) mod interim;
