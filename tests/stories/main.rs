@@ -5,6 +5,8 @@
 #[cfg(all(unix, feature = "abort-points"))]
 mod abort;
 #[cfg(unix)]
+mod absent;
+#[cfg(unix)]
 mod attach;
 #[cfg(unix)]
 mod calls;
@@ -22,6 +24,8 @@ mod fake;
 mod framing;
 #[cfg(unix)]
 mod gate;
+#[cfg(unix)]
+mod glances;
 #[cfg(unix)]
 mod held;
 #[cfg(unix)]

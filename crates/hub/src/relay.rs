@@ -135,6 +135,13 @@ impl Relay {
         self.core.unlisted(&View::All).is_empty()
     }
 
+    /// No tokens but these, by name and hash, are valid: what others left waiting ends. To be told at the start, when it
+    /// is known what waits, and after each change.
+    pub fn tokens_are(&self, valid: impl Iterator<Item = (Rc<str>, contract::Hash)>) {
+        let valid = valid.map(|(name, hash)| Rc::clone(Who::token(&name, &hash).id())).collect();
+        gate::gone::end(&self.core, &valid);
+    }
+
     /// Waits until all lists that were remembered can be shown; long ones are being read.
     pub async fn recalled(&self) {
         let deadline = Instant::now() + RECALL;
@@ -254,6 +261,7 @@ impl Relay {
                 state => state,
             },
             slow: views::slow(task::slow()),
+            unlooked: self.core.gate.glances.missed(),
             waiting: self.core.count_of(CallState::Waiting),
             unknown: self.core.count_of(CallState::Unknown),
             pause: self.core.gate.pause(),
@@ -318,6 +326,7 @@ impl Relay {
         for backend in self.core.backends() {
             backend.clear();
         }
+        gate::glance::finish(&self.core).await;
     }
 }
 
