@@ -340,6 +340,11 @@ pub(crate) fn tell_verdict(core: &Core, case: &Rc<Case>) {
 pub(crate) fn verdict_of(case: &Case) -> Refusal {
     let row = case.row();
     let refusal = match row.state {
+        CallState::Expired if row.task.is_some() && case.question.borrow().is_some() => {
+            let message = "Its server asked its client something first, which was not answered in time. Nothing was \
+                           executed after that.";
+            Refusal::new(Code::ApprovalExpired, message)
+        }
         CallState::Expired if row.scope.is_some() => {
             let message = format!(
                 "A person approved this call, but it was not called again before {}, when its time was over. Nothing \
@@ -369,6 +374,9 @@ pub(crate) fn verdict_of(case: &Case) -> Refusal {
 
 /// Sends an approved call on its way for somebody who waits; it is judged again by what holds now.
 pub(crate) fn claim(core: &Rc<Core>, case: &Rc<Case>) {
+    if case.awaits_answer() {
+        return;
+    }
     let Some(mut call) = case.first(core) else { return tasks::find(core, case) };
     case.under_way.set(true);
     // As of now, not as of when it was asked.
