@@ -32,6 +32,11 @@ struct Open {
     record: Option<Box<CallRecord>>,
 }
 
+/// Whether a call was announced that has no end: only of those the flight marks tell anything.
+pub(crate) fn has_intents(conn: &Connection) -> rusqlite::Result<bool> {
+    conn.query_row("SELECT EXISTS(SELECT 1 FROM calls WHERE intent > 0)", [], |row| row.get(0))
+}
+
 /// All that was open.
 #[derive(Default)]
 pub(crate) struct Left(Vec<Open>);
