@@ -36,6 +36,7 @@ pub(crate) fn over(core: &Core, gone: &[Rc<Lost>]) {
     for lost in gone {
         match lost.state() {
             End::Unanswered => unanswered::told(core, lost.call),
+            End::Ran => core.ledger.job(Job::Heard(lost.call)),
             _ if lost.place == Kept::Memory => {}
             End::Open | End::Answered(_) | End::Stored | End::Unknown | End::NotSent => {
                 core.ledger.job(Job::DropCall(lost.call));
@@ -53,7 +54,7 @@ fn write(core: &Core, lost: &Lost) {
         End::Answered(answer) => Some(retold::packed(&answer)),
         // After a crash nobody knows of it any more.
         End::Open | End::Unknown => None,
-        End::Stored | End::Unanswered | End::NotSent => return,
+        End::Stored | End::Unanswered | End::Ran | End::NotSent => return,
     };
     let row = CallRecord {
         state: CallState::Settled,
@@ -77,6 +78,19 @@ pub(crate) fn kept(core: &Core, row: &CallRecord) -> bool {
     match which(core, row) {
         Some(which) => drop(core.gate.lost.put(which, if row.has_result { End::Stored } else { End::Unknown })),
         None => core.ledger.job(Job::DropCall(row.call)),
+    }
+    true
+}
+
+/// Takes over one that ran without a record, and of which an earlier run of the hub did not see the answer leave. False:
+/// the record is none.
+pub(crate) fn unheard(core: &Core, row: &CallRecord) -> bool {
+    if row.key.is_some() || row.task.is_some() {
+        return false;
+    }
+    match which(core, row) {
+        Some(which) => drop(core.gate.lost.put(which, End::Ran)),
+        None => core.ledger.job(Job::Heard(row.call)),
     }
     true
 }

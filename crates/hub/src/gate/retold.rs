@@ -239,6 +239,15 @@ pub(crate) fn recall(request: Request, asked: Hash, key: Option<Hash>) {
                                ran. It was not run again. Check first; calling once more runs it again.";
                 meet::refuse(request, Code::OutcomeUnknown, message);
             }
+            End::Ran => {
+                let at = super::hold::moment(lost.ended_ms);
+                owed::over(&core, &[lost]);
+                let message = format!(
+                    "An identical call ran already and ended {at}; whether its answer arrived is not known, and it is not \
+                     kept. It was not run again. Check first; calling once more runs it again."
+                );
+                meet::refuse(request, Code::AlreadyRan, &message);
+            }
             End::Open | End::Unknown | End::Stored => {
                 owed::over(&core, &[lost]);
                 let message = "An identical call was sent before and its client stopped waiting for it; whether it ran \

@@ -14,6 +14,7 @@ use contract::outcome::{Code, Output, Refusal};
 use frame::{Answer, Level, Progress, object};
 use policy::Effect;
 use std::rc::Rc;
+use store::Job;
 use upstream::{Failure, Waiter, task};
 
 /// How a call ended, for the audit.
@@ -138,9 +139,12 @@ impl Run {
         }
         self.passes(Point::Settled);
         let kept = self.core.ledger.keeps_values().then(|| answer.clone());
-        self.tell(answer);
+        let is_watched = self.tell(answer);
         self.passes(Point::Told);
         self.close(ending, size);
+        if !is_watched && self.case.is_none() && self.effect != Effect::Read {
+            self.core.ledger.job(Job::Heard(self.record.borrow().number()));
+        }
         self.keep_values(kept.as_ref());
         self.leave_lane();
     }
