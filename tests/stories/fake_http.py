@@ -38,6 +38,7 @@ def tools():
              ["echo", "never", "endless", "huge", "broken", "html", "announce", "progress", "end_listen", "odd_status"]]
     mirrored = {"region": {"type": "string", "x-mcp-header": "Region"}, "n": {"type": "integer", "x-mcp-header": "N"}}
     return named + [tool("mirrored", mirrored), tool("broken_write", reads=False), tool("late_write", reads=False),
+                    tool("status_write", {"status": {"type": "integer"}}, reads=False),
                     tool("cut", {"how": {"type": "string"}}), tool("cut_write", {"how": {"type": "string"}}, reads=False)] + tools_added
 
 
@@ -195,6 +196,9 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, b"<html>welcome</html>", "text/html")
         elif name == "odd_status":
             self.reply(500, b"out of luck", "text/plain")
+        elif name == "status_write":
+            # It was acted upon before that was said.
+            self.reply(arguments["status"], b"oops", "text/plain", Location="/done")
         elif name == "progress":
             self.begin_stream()
             token = (params.get("_meta") or {}).get("progressToken")

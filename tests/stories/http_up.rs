@@ -275,6 +275,30 @@ fn answers_that_never_end_break_off_or_are_none_fail_their_call_alone() {
 }
 
 #[test]
+fn a_status_that_a_tool_may_have_given_is_no_word_that_it_did_not_run() {
+    for era in ["legacy", "modern"] {
+        let remote = Remote::start(&["--era", era]);
+        let mut scene = Scene::of(&remote);
+        for status in [303, 400, 403, 404, 429, 500] {
+            let call = |scene: &mut Scene| {
+                let meta = json!({ "dev.callgate/idempotencyKey": status.to_string() });
+                let params = json!({ "name": "r__status_write", "arguments": { "status": status }, "_meta": meta });
+                scene.client.result("tools/call", params)
+            };
+            let first = call(&mut scene);
+            assert!(text(&first).contains("may have been executed"), "{era} {status}: {first}");
+            assert_eq!(error(&call(&mut scene)), "outcome_unknown", "{era} {status}");
+            let is_it = |entry: &Value| entry["body"]["params"]["arguments"]["status"] == status;
+            assert_eq!(remote.count(is_it), 1, "{era} {status}: sent once");
+            scene.client.await_tool("r__status_write");
+        }
+        // What is turned away by its head alone was not looked at.
+        let refused = scene.client.call("r__status_write", json!({ "status": 405 }));
+        assert!(text(&refused).contains("Nothing was executed"), "{era}: {refused}");
+    }
+}
+
+#[test]
 fn where_nobody_listens_is_failing_and_comes_back() {
     let first = Remote::start(&[]);
     let port = first.port().to_owned();

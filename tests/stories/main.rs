@@ -23,6 +23,8 @@ mod framing;
 #[cfg(unix)]
 mod gate;
 #[cfg(unix)]
+mod glances;
+#[cfg(unix)]
 mod held;
 #[cfg(unix)]
 mod http_cut;

@@ -1,6 +1,7 @@
 //! What a tool promises: canonical JSON, hashes, definitions, names, argument checks, error codes.
 //! Pure: no async, clock, files or network; nothing here knows a server, a host or the SDK.
 
+mod alike;
 pub mod answer;
 pub mod arguments;
 mod canonical;
@@ -22,6 +23,7 @@ pub mod schema;
 mod tree;
 pub mod visible;
 
+pub use alike::alike;
 pub use arguments::{Arguments, Effort, Unfit};
 pub use definition::{DefinitionFault, Hints, Listed, Tool, Visibility};
 pub use hash::{Hash, arguments_digest, canonical_text, definition_hash, schema_hash};

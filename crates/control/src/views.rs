@@ -25,6 +25,7 @@ pub fn status(view: hub::operate::Status) -> Status {
         hosts: view.clients.into_iter().map(attached).collect(),
         audit: view.audit,
         relay: Relay { slow: view.slow.turns, longest_us: view.slow.longest_us, longest: view.slow.longest },
+        unlooked: view.unlooked,
         waiting: Waiting {
             approvals: view.waiting,
             unknown: view.unknown,

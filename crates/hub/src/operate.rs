@@ -161,6 +161,8 @@ pub struct Status {
     pub audit: String,
     /// Turns that kept the relay for too long.
     pub slow: Slow,
+    /// Results that were not looked at for orders to the model.
+    pub unlooked: u64,
     /// Calls that wait for a person.
     pub waiting: u32,
     /// Calls that a person has to settle.

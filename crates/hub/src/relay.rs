@@ -249,6 +249,7 @@ impl Relay {
                 state => state,
             },
             slow: views::slow(task::slow()),
+            unlooked: self.core.gate.glances.missed(),
             waiting: self.core.count_of(CallState::Waiting),
             unknown: self.core.count_of(CallState::Unknown),
             pause: self.core.gate.pause(),
@@ -313,6 +314,7 @@ impl Relay {
         for backend in self.core.backends() {
             backend.clear();
         }
+        gate::glance::finish(&self.core).await;
     }
 }
 

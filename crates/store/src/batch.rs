@@ -13,8 +13,16 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub struct Subject(pub(crate) Rc<Registered>);
 
+impl Subject {
+    /// The text of a detail ([`Ledger::detail`](crate::Ledger::detail)); empty for names.
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+}
+
 pub(crate) struct Registered {
     pub id: u32,
+    pub detail: Box<str>,
     pub gone: Rc<RefCell<Vec<u32>>>,
 }
 

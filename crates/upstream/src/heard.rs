@@ -6,6 +6,7 @@ use crate::waiter::Failure;
 use crate::wired::{End, List};
 use bytes::Bytes;
 use frame::{Answer, Era, Fault, FaultKind, Frame, Kind, Level, Progress, Rope, object, own_id};
+use policy::Effect;
 use tokio::time::Instant;
 use wire::era::error_code;
 use wire::http::{FailureKind, HttpLink};
@@ -163,15 +164,14 @@ impl Inbox for Session {
         self.trouble.set(kind);
         let Some(mut entry) = entry else { return };
         let end = kind.and_then(|kind| self.verdict(kind, why));
-        // Neither was it taken by anyone: whoever it is that answers next may get it, once.
+        let is_read = entry.errand.as_ref().is_some_and(|errand| errand.request.effect == Effect::Read);
+        // Surely it was taken by nobody, or it does no harm: whoever it is that answers next may get it, once.
         let may_go_again = match kind {
-            Some(FailureKind::SessionLost) => true,
-            Some(FailureKind::Unreachable) => end.is_some(),
+            Some(FailureKind::SessionLost) => !sent || is_read,
+            Some(FailureKind::Unreachable) => !sent && end.is_some(),
             _ => false,
         };
-        if let (true, false, Some(mut errand), Some(listener)) =
-            (may_go_again, sent, entry.errand.take(), self.listener.upgrade())
-        {
+        if let (true, Some(mut errand), Some(listener)) = (may_go_again, entry.errand.take(), self.listener.upgrade()) {
             errand.is_second = true;
             if let Some(end) = end {
                 listener.ended(end);

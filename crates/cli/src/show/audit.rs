@@ -3,6 +3,7 @@
 use super::screen::{Ink, Screen};
 use super::servers::Fields;
 use super::table::{Cell, Column, Table};
+use super::trail::looked;
 use super::when;
 use operator::visible::escape;
 use operator::words::{AuditPage, AuditReport, AuditRow};
@@ -33,13 +34,15 @@ fn took(row: &AuditRow) -> u64 {
     row.checked_us + row.queued_us + row.ran_us + row.answered_us
 }
 
-/// What else there is to know: who decided, which rule, why.
+/// What else there is to know: who decided, which rule, why, what was found in the result.
 fn note(row: &AuditRow) -> String {
     let by = row.by.as_ref().map(|by| format!("by {by}"));
     let why = row.reason.clone().or_else(|| row.why.clone());
     let said = |rule: &str| why.as_ref().is_some_and(|why| why.contains(&format!("`{rule}`")));
     let rule = row.rule.as_ref().filter(|rule| !said(rule)).map(|rule| format!("rule {rule}"));
-    [by, rule, why].into_iter().flatten().collect::<Vec<_>>().join(": ")
+    let decided = [by, rule, why].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    let result = looked(&row.detail).into_iter().map(|note| format!("result {note}"));
+    [decided].into_iter().filter(|decided| !decided.is_empty()).chain(result).collect::<Vec<_>>().join("; ")
 }
 
 /// A page, the latest first.

@@ -27,6 +27,13 @@ pub fn status(status: &Status, screen: &Screen) -> String {
     if status.relay.slow > 0 {
         fields.put("relay", &slow(&status.relay));
     }
+    if status.unlooked > 0 {
+        let text = format!(
+            "{} not looked at for orders to the model: too long, or too many at once; callgate audit list --kind finding",
+            many(usize::try_from(status.unlooked).unwrap_or(usize::MAX), "result")
+        );
+        fields.prose("unread", &text);
+    }
     waiting(&status.waiting, &mut fields);
     if let Some(hash) = &status.held.hash {
         let text = format!(

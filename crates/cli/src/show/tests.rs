@@ -165,6 +165,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         hosts: vec![host],
         audit: HOSTILE.into(),
         relay: Relay { slow: 1, longest_us: 1, longest: Some(HOSTILE.into()) },
+        unlooked: 1,
         waiting: Waiting::default(),
     };
     let problem = ConfigProblem {
@@ -218,6 +219,7 @@ fn the_status_of_a_quiet_hub() {
         hosts: vec![],
         audit: "ok".into(),
         relay: Relay::default(),
+        unlooked: 0,
         waiting: Waiting::default(),
     };
     let expect = "\
@@ -249,6 +251,7 @@ Hosts
         servers: vec![Server { tools: 3, ..server("files", ServerState::Ready) }],
         hosts: vec![host],
         relay: Relay { slow: 3, longest_us: 12_345, longest: Some("reload".into()) },
+        unlooked: 2,
         waiting: Waiting { approvals: 3, unknown: 1, definitions: 2, paused_since_ms: Some(1_700_000_000_000) },
         ..hub
     };
@@ -257,6 +260,7 @@ Hosts
   http        refused: port 7 is taken by sshd
   audit       ok
   relay       3 slow turns, the longest 12.3 ms: reload
+  unread      2 results not looked at for orders to the model: too long, or too many at once; callgate audit list --kind finding
   paused      all risky calls are held since 11-14 22:13:20; callgate resume
   waiting     3 calls for a person; callgate approval watch
   unknown     1 call may have run or not; callgate call list

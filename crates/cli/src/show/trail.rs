@@ -112,7 +112,7 @@ impl Step {
 }
 
 /// What was done to a result, as its row says it.
-fn looked(detail: &str) -> Vec<String> {
+pub(super) fn looked(detail: &str) -> Vec<String> {
     #[derive(serde::Deserialize, Default)]
     #[serde(default)]
     struct Looked {

@@ -223,6 +223,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
                 clients: vec![],
                 audit: "ok".into(),
                 slow: Slow::default(),
+                unlooked: 0,
                 waiting: 0,
                 unknown: 0,
                 pause: hub::person::Pause::default(),

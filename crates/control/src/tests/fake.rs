@@ -146,6 +146,7 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, change: fn(&mut Status)) {
                     clients: vec![],
                     audit: "ok".into(),
                     slow: Slow { turns: 2, longest_us: 1_500, longest: Some("server".into()) },
+                    unlooked: 0,
                     waiting: 0,
                     unknown: 0,
                     pause: hub::person::Pause::default(),

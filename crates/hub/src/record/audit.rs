@@ -200,7 +200,7 @@ impl Audit {
     pub(crate) fn end(&self, record: &mut Record, ending: Ending, result_bytes: usize) {
         let mark = record.mark.take();
         let kind = if record.is_announced { Kind::End } else { Kind::Read };
-        let looked = record.looked.take();
+        let looked = record.looked.take().map(|looked| with(record.verdict.as_ref().map(Subject::detail), looked));
         let mut entry = record.entry(kind);
         if let Some(looked) = &looked {
             entry.detail = Detail::Text(looked);
@@ -249,6 +249,12 @@ impl Audit {
         let due = self.ledger.borrow_mut().push(&entry);
         self.due(due);
     }
+}
+
+/// What was decided and what was found in the result, both JSON objects, as one.
+fn with(verdict: Option<&str>, looked: String) -> String {
+    let begun = verdict.and_then(|verdict| verdict.strip_suffix('}')).filter(|begun| begun.len() > 1);
+    begun.map_or(looked.clone(), |begun| format!("{begun},{}", &looked[1..]))
 }
 
 /// An approval that is remembered, as rows tell of it.

@@ -114,6 +114,69 @@ fn what_is_absent_does_not_hold_and_what_is_broken_is_never_silent() {
 }
 
 #[test]
+fn another_spelling_of_a_name_that_a_condition_asks_for_is_never_silent() {
+    let other = "a name that it asks for stands there in another spelling; names have to be spelled exactly";
+    for args in [
+        r#"{"Env":"prod"}"#,
+        r#"{"ENV":"prod","env":"dev"}"#,
+        r#"{"e_nv":"prod"}"#,
+        r#"{" env":"prod"}"#,
+        r#"{"e\u200bnv":"prod"}"#,
+        r#"{"еnv":"prod"}"#,
+        r#"{"\u0045nv":"prod"}"#,
+    ] {
+        for when in [
+            "args.env == 'prod'",
+            "args.env != 'dev'",
+            "!(args.env == 'dev')",
+            "args['env'] == 'prod'",
+            "args['e' + 'nv'] == 'prod'",
+            "['env', 'stage'].exists(name, args[name] == 'prod')",
+            "'env' in args",
+            "has(args.env)",
+            "!has(args.env)",
+            "(has(args.env) ? args.env : 'dev') == 'prod'",
+            "tool == 'place_order' && args.env == 'prod'",
+        ] {
+            check(when, args, other);
+        }
+    }
+    check("args.dry_run", r#"{"dryRun":true}"#, other);
+    check("!has(args.dry_run) || !args.dry_run", r#"{"dry_run":true,"dry-run":false}"#, other);
+    check("args['é'] == 1", "{\"é\":2,\"e\u{301}\":1}", other);
+    check("args.a.env == 'prod'", r#"{"a":{"Env":"prod"}}"#, other);
+    check("args.a.env == 'prod'", r#"{"A":{"env":"prod"}}"#, other);
+    check("has(args.a.env)", r#"{"A":{"env":"prod"}}"#, other);
+    check("args['a'].b['env'] == 'prod'", r#"{"a":{"b":{"Env":"prod"}}}"#, other);
+    check("args.l[0].env == 'prod'", r#"{"l":[{"Env":"prod"}]}"#, other);
+    check("args.l.exists(e, e.env == 'prod')", r#"{"l":[{"env":"dev"},{"Env":"prod"}]}"#, other);
+    check("args.l.filter(e, e.env == 'prod') != []", r#"{"l":[{"Env":"prod"}]}"#, other);
+    // What decides alone decides, and what nobody asks for says nothing.
+    check("args.env == 'prod' || args.x == 1", r#"{"Env":"prod","x":1}"#, "yes");
+    check("args.env == 'prod' && args.x == 1", r#"{"Env":"prod","x":2}"#, "no");
+    check("args.env == 'prod'", r#"{"env":"prod","a":1,"A":2,"o":{"Env":1},"envs":1,"_env":1}"#, "yes");
+    check("args.env == 'prod'", r#"{"環境":"prod"}"#, "no");
+}
+
+#[test]
+fn a_condition_that_asks_for_both_spellings_is_judged_by_both() {
+    let both = "args.env == 'prod' || args.Env == 'prod'";
+    check(both, r#"{"Env":"prod"}"#, "yes");
+    check(both, r#"{"env":"prod"}"#, "yes");
+    check(both, r#"{"env":"dev","Env":"dev"}"#, "no");
+    check("has(args.env) || has(args.Env)", r#"{"Env":1}"#, "yes");
+    check("'env' in args || 'Env' in args", r#"{"Env":1}"#, "yes");
+    check("args['env'] == 1 || args.Env == 1", r#"{"Env":1}"#, "yes");
+    check("args.l.exists(e, e.env == 1 || e.Env == 1)", r#"{"l":[{"Env":1}]}"#, "yes");
+    let other = "a name that it asks for stands there in another spelling; names have to be spelled exactly";
+    check(both, r#"{"ENV":"prod"}"#, other);
+    // Of another object it says nothing.
+    check("args.a.env == 1 || args.b.Env == 1", r#"{"a":{"Env":1}}"#, other);
+    check("args.l.exists(e, e.env == 1) || args.m.exists(e, e.Env == 1)", r#"{"l":[{"Env":1}]}"#, other);
+    check("args['a'].env == 1 || args.a.Env == 1", r#"{"a":{"Env":1}}"#, "yes");
+}
+
+#[test]
 fn no_digit_is_lost() {
     check("args.id == 9007199254740992", r#"{"id":9007199254740993}"#, "no");
     check("args.id == 9007199254740992.0", r#"{"id":9007199254740993}"#, "no");

@@ -1,12 +1,13 @@
 //! Evaluates a condition. Every step is paid for, nothing panics, and recursion is as deep as the expression, which
 //! is bounded when it is compiled.
 
-use super::expr::{Conversion, Expr, Fact, Literal, Loop, Order, Place};
+use super::expr::{Conversion, Expr, Fact, Literal, Loop, Order, Place, Reads, Whose};
 use super::fault::{Fault, Problem};
 use super::number::{Number, Operation};
 use super::steps::Steps;
 use super::value::{Text, Value};
 use contract::json::Node;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -24,6 +25,7 @@ pub(super) struct Situation<'a> {
 pub(super) struct Run<'a> {
     pub(super) of: &'a Situation<'a>,
     pub(super) steps: &'a Steps,
+    pub(super) reads: &'a Reads,
     pub(super) locals: Vec<Value<'a>>,
 }
 
@@ -36,18 +38,18 @@ impl<'a> Run<'a> {
             Expr::Literal(literal) => Ok(of_literal(literal)),
             Expr::Fact(fact) => self.fact(*fact),
             Expr::Local(at) => Ok(self.locals.get(*at).cloned().unwrap_or(Value::Null)),
-            Expr::Field(of, name) => {
+            Expr::Field(of, name, whose) => {
                 let of = self.value(of)?;
-                self.field(&of, name)?.ok_or(Fault::Absent)
+                self.field(&of, name, *whose)?.ok_or(Fault::Absent)
             }
-            Expr::Has(of, name) => match self.value(of) {
-                Ok(of) => Ok(Value::Boolean(self.field(&of, name)?.is_some())),
+            Expr::Has(of, name, whose) => match self.value(of) {
+                Ok(of) => Ok(Value::Boolean(self.field(&of, name, *whose)?.is_some())),
                 Err(Fault::Absent) => Ok(Value::Boolean(false)),
                 Err(broken) => Err(broken),
             },
-            Expr::Index(pair) => {
+            Expr::Index(pair, whose) => {
                 let (of, at) = self.pair(pair)?;
-                self.element(&of, &at)
+                self.element(&of, &at, *whose)
             }
             Expr::List(exprs) => {
                 let mut list = Vec::with_capacity(exprs.len());
@@ -83,7 +85,7 @@ impl<'a> Run<'a> {
                     Order::GreaterOrEqual => found != Ordering::Less,
                 }))
             }
-            Expr::In(pair) => self.is_in(pair),
+            Expr::In(pair, whose) => self.is_in(pair, *whose),
             Expr::Calculate(operation, pair) => self.calculate(*operation, pair),
             Expr::Find(place, pair) => self.find(*place, pair),
             Expr::Matches(of, pattern) => {
@@ -149,20 +151,34 @@ impl<'a> Run<'a> {
         a.equals(&b, self.steps)
     }
 
-    /// The field of an object; None where it is not there.
-    fn field(&self, of: &Value<'a>, name: &str) -> Result<Option<Value<'a>>, Fault> {
-        match of {
-            Value::Object(node) => {
-                self.steps.spend(node.len() / 4)?;
-                Ok(node.get(name).map(|node| Value::read(node, self.steps)).transpose()?)
+    /// The field of an object; None where it is not there. Where a name may be taken for the one that is asked for, and the
+    /// condition does not ask for that one too, nobody can say which the server reads.
+    fn field(&self, of: &Value<'a>, name: &str, whose: Whose) -> Result<Option<Value<'a>>, Fault> {
+        let Value::Object(node) = of else { return Err(Problem::NoFields(of.kind()).into()) };
+        self.steps.spend(node.len() / 2)?;
+        let named = whose.and_then(|at| self.reads.named.get(at)).map(|(_, names)| names);
+        let mut found = None;
+        for (key, value) in node.members() {
+            if key == name {
+                found = Some(value);
+                continue;
             }
-            other => Err(Problem::NoFields(other.kind()).into()),
+            if matches!(key, Cow::Owned(_)) {
+                self.steps.spend(key.len() / 8)?;
+            }
+            if !key.is_ascii() || !name.is_ascii() {
+                self.steps.spend(8 + key.len() / 2)?;
+            }
+            if contract::alike(&key, name) && !named.is_some_and(|names| names.contains(&*key)) {
+                return Err(Problem::Spelling.into());
+            }
         }
+        Ok(found.map(|node| Value::read(node, self.steps)).transpose()?)
     }
 
-    fn element(&self, of: &Value<'a>, at: &Value<'a>) -> Valued<'a> {
+    fn element(&self, of: &Value<'a>, at: &Value<'a>, whose: Whose) -> Valued<'a> {
         match (of, at) {
-            (Value::Object(_), Value::Text(key)) => self.field(of, key)?.ok_or(Fault::Absent),
+            (Value::Object(_), Value::Text(key)) => self.field(of, key, whose)?.ok_or(Fault::Absent),
             (Value::List(_) | Value::Array(_), Value::Number(number)) => {
                 let Number::Int(at) = number.whole()? else { return Err(Problem::Digits.into()) };
                 let at = usize::try_from(at).map_err(|_| at_fault())?;
@@ -174,10 +190,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn is_in(&mut self, pair: &'a [Expr; 2]) -> Valued<'a> {
+    fn is_in(&mut self, pair: &'a [Expr; 2], whose: Whose) -> Valued<'a> {
         let (what, list) = self.pair(pair)?;
         if let (Value::Object(_), Value::Text(key)) = (&list, &what) {
-            return Ok(Value::Boolean(self.field(&list, key)?.is_some()));
+            return Ok(Value::Boolean(self.field(&list, key, whose)?.is_some()));
         }
         for item in list.items("in", self.steps)? {
             self.steps.spend(3)?;

@@ -11,9 +11,9 @@ pub(super) enum Expr {
     Fact(Fact),
     /// A variable of a loop, counted from the outermost.
     Local(usize),
-    Field(Box<Expr>, Box<str>),
-    Has(Box<Expr>, Box<str>),
-    Index(Box<[Expr; 2]>),
+    Field(Box<Expr>, Box<str>, Whose),
+    Has(Box<Expr>, Box<str>, Whose),
+    Index(Box<[Expr; 2]>, Whose),
     List(Box<[Expr]>),
     Not(Box<Expr>),
     Negate(Box<Expr>),
@@ -23,7 +23,7 @@ pub(super) enum Expr {
     Equal(Box<[Expr; 2]>),
     Unequal(Box<[Expr; 2]>),
     Order(Order, Box<[Expr; 2]>),
-    In(Box<[Expr; 2]>),
+    In(Box<[Expr; 2]>, Whose),
     Calculate(Operation, Box<[Expr; 2]>),
     /// Whole text, then what is looked for in it.
     Find(Place, Box<[Expr; 2]>),
@@ -32,6 +32,9 @@ pub(super) enum Expr {
     Convert(Conversion, Box<Expr>),
     Loop(Loop, Box<[Expr; 2]>),
 }
+
+/// Which object of the arguments a name is asked for of: a place in [`Reads::named`]. None where that can't be told.
+pub(super) type Whose = Option<usize>;
 
 /// A value that stands in the rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,6 +108,8 @@ pub(crate) struct Reads {
     pub(crate) anything: bool,
     /// The arguments that it names.
     pub(crate) arguments: BTreeSet<Box<str>>,
+    /// For each object that it asks for names of, by where that is: the names.
+    pub(crate) named: Vec<(Box<str>, BTreeSet<Box<str>>)>,
     /// Bytes of memory that its patterns take.
     pub(crate) memory: usize,
 }
@@ -122,18 +127,18 @@ impl Expr {
             Expr::Convert(Conversion::Int | Conversion::Double, _) => Some("a number"),
             Expr::Convert(_, _) => Some("a text"),
             Expr::Literal(Literal::Boolean(_))
-            | Expr::Has(_, _)
+            | Expr::Has(..)
             | Expr::Not(_)
             | Expr::And(_)
             | Expr::Or(_)
             | Expr::Equal(_)
             | Expr::Unequal(_)
             | Expr::Order(_, _)
-            | Expr::In(_)
+            | Expr::In(..)
             | Expr::Find(_, _)
             | Expr::Matches(_, _)
             | Expr::Loop(Loop::All | Loop::Exists | Loop::ExistsOne, _) => Some(BOOLEAN),
-            Expr::Local(_) | Expr::Field(_, _) | Expr::Index(_) | Expr::If(_) | Expr::Calculate(_, _) => None,
+            Expr::Local(_) | Expr::Field(..) | Expr::Index(..) | Expr::If(_) | Expr::Calculate(_, _) => None,
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) enum Problem {
     Kinds(&'static str, &'static str, &'static str),
     /// A field is asked for of what has none.
     NoFields(&'static str),
+    /// A field is asked for, and there is one whose name may be taken for it.
+    Spelling,
     /// A number has too many digits.
     Digits,
     /// A result is no number.
@@ -65,6 +67,9 @@ impl fmt::Display for Problem {
             Problem::Kind(operation, kind) => return write!(out, "`{operation}` can't be used with {kind}"),
             Problem::Kinds(operation, a, b) => return write!(out, "`{operation}` can't be used with {a} and {b}"),
             Problem::NoFields(kind) => return write!(out, "a field is asked for of {kind}"),
+            Problem::Spelling => {
+                "a name that it asks for stands there in another spelling; names have to be spelled exactly"
+            }
             Problem::Digits => "a number has too many digits to calculate with",
             Problem::Endless => "a calculation does not give a number",
             Problem::DivisionByZero => "a division by zero",

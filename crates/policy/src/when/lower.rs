@@ -2,11 +2,12 @@
 //! The text is read by the `cel` crate. Its interpreter is not used: it can't be stopped once it runs, and it rounds
 //! integers that are compared with fractions.
 
-use super::expr::{BOOLEAN, Conversion, Expr, Fact, Literal, Loop, Order, Place, Reads};
+use super::expr::{BOOLEAN, Conversion, Expr, Fact, Literal, Loop, Order, Place, Reads, Whose};
 use super::number::Operation;
 use super::pattern::Pattern;
 use cel::common::ast::{CallExpr, Expr as Syntax, LiteralValue, operators};
 use cel::{Env, IdedExpr};
+use std::collections::BTreeSet;
 
 /// Longest condition in bytes.
 pub(super) const MAX_LENGTH: usize = 2000;
@@ -54,8 +55,8 @@ fn unreadable(fault: &cel::ParseError) -> String {
 struct Lowering {
     reads: Reads,
     problems: Vec<String>,
-    /// Variables of the loops that are open.
-    locals: Vec<String>,
+    /// Variables of the loops that are open, and where the items lie that they stand for.
+    locals: Vec<(String, Option<String>)>,
     depth: usize,
 }
 
@@ -90,8 +91,8 @@ impl Lowering {
             Syntax::Ident(name) => self.name(name),
             Syntax::Select(select) => {
                 let of = self.expr(&select.operand);
-                self.named(&of, &select.field);
-                Expr::Field(Box::new(of), select.field.as_str().into())
+                let whose = self.named(&of, &select.field);
+                Expr::Field(Box::new(of), select.field.as_str().into(), whose)
             }
             Syntax::List(list) => Expr::List(list.elements.iter().map(|element| self.expr(element)).collect()),
             Syntax::Call(call) => self.call(call),
@@ -115,7 +116,7 @@ impl Lowering {
     }
 
     fn name(&mut self, name: &str) -> Expr {
-        if let Some(at) = self.locals.iter().rposition(|local| local == name) {
+        if let Some(at) = self.locals.iter().rposition(|(local, _)| local == name) {
             return Expr::Local(at);
         }
         let Some((_, fact)) = FACTS.iter().find(|(fact, _)| *fact == name) else {
@@ -132,11 +133,40 @@ impl Lowering {
         Expr::Fact(*fact)
     }
 
-    /// Notes the arguments that are asked for by name.
-    fn named(&mut self, of: &Expr, name: &str) {
+    /// Notes a name that is asked for, and says of what.
+    fn named(&mut self, of: &Expr, name: &str) -> Whose {
         if matches!(of, Expr::Fact(Fact::Args)) {
             self.reads.arguments.insert(name.into());
         }
+        let whose = self.whose(of)?;
+        self.reads.named[whose].1.insert(name.into());
+        Some(whose)
+    }
+
+    /// The entry for an object that names are asked for of.
+    fn whose(&mut self, of: &Expr) -> Whose {
+        let place = self.place(of)?;
+        let named = &mut self.reads.named;
+        Some(named.iter().position(|(known, _)| **known == *place).unwrap_or_else(|| {
+            named.push((place.into(), BTreeSet::new()));
+            named.len() - 1
+        }))
+    }
+
+    /// Where something lies in what is known of the call; None where that depends on the call.
+    fn place(&self, of: &Expr) -> Option<String> {
+        Some(match of {
+            Expr::Fact(Fact::Args) => "args".to_owned(),
+            Expr::Fact(Fact::Annotations) => "annotations".to_owned(),
+            Expr::Field(of, name, _) => format!("{}\0{name}", self.place(of)?),
+            Expr::Index(pair, _) => match &**pair {
+                [of, Expr::Literal(Literal::Text(name))] => format!("{}\0{name}", self.place(of)?),
+                [of, _] => format!("{}\0\0", self.place(of)?),
+            },
+            Expr::Local(at) => format!("{}\0\0", self.locals.get(*at)?.1.as_ref()?),
+            Expr::Loop(Loop::Filter, parts) => self.place(&parts[0])?,
+            _ => return None,
+        })
     }
 
     fn call(&mut self, call: &CallExpr) -> Expr {
@@ -157,19 +187,26 @@ impl Lowering {
             }
             (operators::EQUALS, false, [a, b]) => Expr::Equal(self.compared(a, b)),
             (operators::NOT_EQUALS, false, [a, b]) => Expr::Unequal(self.compared(a, b)),
-            (operators::IN, false, [a, b]) => Expr::In(self.compared(a, b)),
+            (operators::IN, false, [a, b]) => {
+                let pair = self.compared(a, b);
+                let whose = match &*pair {
+                    [Expr::Literal(Literal::Text(name)), of] => self.named(of, name),
+                    [_, of] => self.whose(of),
+                };
+                Expr::In(pair, whose)
+            }
             (operators::INDEX, false, [of, at]) => {
                 let pair = self.pair(of, at);
-                if let [of, Expr::Literal(Literal::Text(name))] = &*pair {
-                    let name = name.clone();
-                    self.named(of, &name);
-                }
-                Expr::Index(pair)
+                let whose = match &*pair {
+                    [of, Expr::Literal(Literal::Text(name))] => self.named(of, name),
+                    [of, _] => self.whose(of),
+                };
+                Expr::Index(pair, whose)
             }
             ("has", false, [IdedExpr { expr: Syntax::Select(select), .. }]) => {
                 let of = self.expr(&select.operand);
-                self.named(&of, &select.field);
-                Expr::Has(Box::new(of), select.field.as_str().into())
+                let whose = self.named(&of, &select.field);
+                Expr::Has(Box::new(of), select.field.as_str().into(), whose)
             }
             ("has", false, _) => self.problem("`has` needs a field, as in `has(args.name)`".to_owned()),
             ("size", _, [of]) => Expr::Size(Box::new(self.expr(of))),
@@ -266,10 +303,11 @@ impl Lowering {
             return self
                 .problem("a loop needs a plain name for its items, as in `args.list.exists(item, …)`".to_owned());
         };
-        if FACTS.iter().any(|(fact, _)| fact == name) || self.locals.contains(name) {
+        if FACTS.iter().any(|(fact, _)| fact == name) || self.locals.iter().any(|(local, _)| local == name) {
             return self.problem(format!("`{name}` means something else already"));
         }
-        self.locals.push(name.clone());
+        let place = self.place(&range);
+        self.locals.push((name.clone(), place));
         let body = if kind == Loop::Map { self.expr(body) } else { self.condition(body, "a loop") };
         self.locals.pop();
         Expr::Loop(kind, Box::new([range, body]))

@@ -89,7 +89,7 @@ pub(crate) fn judge<'w>(
         effect: subject.effect,
     };
     for (rule, when) in conditions {
-        let value = Run { of: &of, steps: &steps, locals: Vec::new() }.value(&when.expr);
+        let value = Run { of: &of, steps: &steps, reads: &when.reads, locals: Vec::new() }.value(&when.expr);
         let outcome = match value {
             Ok(Value::Boolean(true)) => Outcome::Holds,
             Ok(Value::Boolean(false)) | Err(Fault::Absent) => Outcome::Not,

@@ -113,11 +113,12 @@ impl Carrier {
             if !reply.status.is_redirection() || reply.status == StatusCode::NOT_MODIFIED {
                 return reply.checked();
             }
-            let refused = |why: String| Err(Failure::new(FailureKind::Redirect, why, false));
-            // Other redirects would turn the message into a bodyless GET.
+            // Other redirects would turn the message into a bodyless GET, and are given after it was acted upon, too.
             if !matches!(reply.status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) {
-                return refused(format!("the server answered {} instead of taking the message", reply.status.as_u16()));
+                let why = format!("the server answered {} instead of with a result", reply.status.as_u16());
+                return Err(Failure::new(FailureKind::Redirect, why, true));
             }
+            let refused = |why: String| Err(Failure::new(FailureKind::Redirect, why, false));
             let Some(location) = reply.headers.remove(header::LOCATION) else {
                 return refused(format!("the server answered {} without an address", reply.status.as_u16()));
             };

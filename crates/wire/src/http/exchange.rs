@@ -81,11 +81,15 @@ async fn refused(core: &Core, id: Option<u64>, mut reply: Reply, ticket: Ticket)
     }
     let body = reply.head(MAX_ERROR).await;
     // Servers made after the reference examples answer 400 for a session they do not know.
-    let names_session = || memchr::memmem::find(&body.to_ascii_lowercase(), b"session").is_some();
-    if (status == StatusCode::NOT_FOUND || (status == StatusCode::BAD_REQUEST && names_session()))
+    if (status == StatusCode::NOT_FOUND || (status == StatusCode::BAD_REQUEST && names_session(&body)))
         && let Some(lost) = core.session_lost(ticket)
     {
-        return Err(lost);
+        if denies_session(&body) {
+            return Err(lost);
+        }
+        // It may be the word of a tool, which ran.
+        let Failure { text, .. } = Failure::status(status, &body);
+        return Err(Failure::new(FailureKind::SessionLost, text, true));
     }
     if let Some(id) = id
         && headers::is_media_type(&reply.headers, headers::JSON)
@@ -95,6 +99,38 @@ async fn refused(core: &Core, id: Option<u64>, mut reply: Reply, ticket: Ticket)
         return Ok(());
     }
     Err(Failure::status(status, &body))
+}
+
+/// Whether a body is the server's word at the door that it does not know the session, as SDKs say it: an error for no
+/// request in particular, or one sentence of plain text.
+fn denies_session(body: &Bytes) -> bool {
+    const SENTENCES: [&str; 10] = [
+        "session not found",
+        "session expired",
+        "session has expired",
+        "session terminated",
+        "no such session",
+        "unknown session",
+        "no valid session id",
+        "missing session id",
+        "invalid session",
+        "invalid or expired session",
+    ];
+    let said = match object::get(body, "error") {
+        Some(error) => {
+            let is_for_all = object::get(body, "id").is_none_or(|id| &id[..] == b"null" || id.starts_with(b"\""));
+            let message = object::get(&error, "message").filter(|_| is_for_all);
+            return message.is_some_and(|message| names_session(&message));
+        }
+        None => String::from_utf8_lossy(body).trim().to_lowercase(),
+    };
+    let door = ["bad request: ", "not found: ", "unauthorized: "];
+    let said = door.iter().find_map(|door| said.strip_prefix(door)).unwrap_or(&said);
+    said.len() <= SHOWN && names_session(said.as_bytes()) && SENTENCES.iter().any(|begin| said.starts_with(begin))
+}
+
+fn names_session(text: &[u8]) -> bool {
+    memchr::memmem::find(&text.to_ascii_lowercase(), b"session").is_some()
 }
 
 /// The JSON-RPC error in a body, under the id of the request it answers: who refuses early often can't name it.
@@ -117,6 +153,29 @@ fn error_for(body: &Bytes, id: u64) -> Option<Frame> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_door_s_own_word_says_that_a_session_is_not_known() {
+        let check = |body: &'static str, expect: bool| {
+            assert_eq!(denies_session(&Bytes::from_static(body.as_bytes())), expect, "{body}");
+        };
+        check(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#, true);
+        check(
+            r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#,
+            true,
+        );
+        check(r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Invalid session ID"}}"#, true);
+        check("Session not found\n", true);
+        check("Bad Request: No valid session ID provided", true);
+        check("Not Found: Invalid or expired session ID", true);
+        check(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32001,"message":"Session not found"}}"#, false);
+        check(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"not found"}}"#, false);
+        check(r#"{"detail":"Session not found"}"#, false);
+        check("the shell's session not found", false);
+        check("invalid order of the session", false);
+        check("oops", false);
+        check("", false);
+    }
 
     #[test]
     fn an_error_is_found_under_whatever_id() {

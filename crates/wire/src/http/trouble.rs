@@ -62,9 +62,10 @@ impl Failure {
     }
 }
 
-/// Whether a status says that the request was turned away at the door, so that the server has certainly not acted.
+/// Whether a status says that the request was turned away at the door, so that the server has certainly not acted: what is
+/// told by the head of a request alone. Frameworks give the others for what went wrong in a tool, too, and 303 after it ran.
 fn is_refusal(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 300..=399 | 400..=407 | 411 | 413..=415 | 421 | 426 | 429 | 431)
+    matches!(status.as_u16(), 307 | 308 | 401 | 405 | 411 | 413..=415 | 421 | 426 | 431)
 }
 
 /// The first bytes of a text from outside, everything invisible written as an escape.
@@ -138,8 +139,10 @@ mod tests {
             let status = StatusCode::from_u16(status).unwrap_or_default();
             assert_eq!(Failure::status(status, b"").sent, sent, "{status}");
         };
-        [302, 400, 401, 404, 405, 413, 415, 429].into_iter().for_each(|status| check(status, false));
-        [408, 409, 422, 500, 502, 503, 504].into_iter().for_each(|status| check(status, true));
+        [307, 401, 405, 411, 413, 415, 421, 431].into_iter().for_each(|status| check(status, false));
+        [301, 302, 303, 400, 402, 403, 404, 408, 409, 410, 422, 429, 500, 502, 503, 504]
+            .into_iter()
+            .for_each(|status| check(status, true));
     }
 
     #[test]

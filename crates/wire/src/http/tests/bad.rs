@@ -27,9 +27,13 @@ fn what_is_no_answer_is_said_in_plain_words() {
                 JSON,
                 "{\"error\":\"nothing here\"}",
                 "404 Not Found: {\"error\":\"nothing here\"}",
-                false,
+                true,
             ),
-            ("302 Found", "location: /login\r\n", "", "answered 302 instead", false),
+            ("302 Found", "location: /login\r\n", "", "answered 302 instead", true),
+            ("303 See Other", "location: /done\r\n", "", "answered 303 instead", true),
+            ("307 Temporary", "location: http://elsewhere.example/\r\n", "", "not followed", false),
+            ("405 Method Not Allowed", "", "", "405 Method Not Allowed", false),
+            ("429 Too Many", "", "slower", "429 Too Many Requests: slower", true),
         ];
         for (status, fields, body, part, may_have_run) in table {
             setup.ask(1, "tools/call");
@@ -81,12 +85,18 @@ fn a_redirect_never_carries_anything_to_another_origin() {
     both(quick(), |setup| async move {
         setup.link.set_version(Version::V2026);
         let canary = Fake::new().await;
-        for status in ["307 Temporary Redirect", "308 Permanent Redirect", "302 Found", "303 See Other"] {
+        let statuses = [
+            ("307 Temporary Redirect", false),
+            ("308 Permanent Redirect", false),
+            ("302 Found", true),
+            ("303 See Other", true),
+        ];
+        for (status, may_have_run) in statuses {
             setup.ask(1, "tools/call");
             let location = format!("location: http://{}/steal?token=secret\r\n", canary.address);
             setup.fake.next().await.answer(status, &location, "").await;
             let (_, why, sent) = setup.ear.failure().await;
-            assert!(!why.contains("secret") && !why.contains("steal") && !sent, "{why}");
+            assert!(!why.contains("secret") && !why.contains("steal") && sent == may_have_run, "{why}");
         }
         // At home it is followed, with everything.
         setup.ask(2, "tools/call");
