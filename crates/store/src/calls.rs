@@ -85,9 +85,7 @@ pub(crate) fn end(conn: &Connection, call: CallNumber, outcome: Outcome, was_mar
     let (call, close) = (call.0 as i64, close(outcome, was_marked));
     let unheard = "UPDATE calls SET state = 5, outcome = ?, ended_at = ?
         WHERE call = ? AND client IS NULL AND asked IS NOT NULL";
-    if close == Close::Ran
-        && conn.prepare_cached(unheard)?.execute([outcome.code() as i64, at as i64, call])? > 0
-    {
+    if close == Close::Ran && conn.prepare_cached(unheard)?.execute([outcome.code() as i64, at as i64, call])? > 0 {
         return Ok(());
     }
     if conn.prepare_cached("DELETE FROM calls WHERE call = ? AND client IS NULL")?.execute([call])? > 0 {

@@ -169,7 +169,13 @@ fn unheard(conn: &Connection, facets: &mut Facets) -> rusqlite::Result<Vec<CallR
             asked: calls::hash_or_none(row, 3)?,
             outcome: Outcome::from_code(outcome as u64).unwrap_or(Outcome::None),
             ended_ms: row.get::<_, i64>(5)? as u64,
-            ..CallRecord::new(CallNumber(row.get::<_, i64>(0)? as u64), intent.client, intent.server, intent.item, intent.at)
+            ..CallRecord::new(
+                CallNumber(row.get::<_, i64>(0)? as u64),
+                intent.client,
+                intent.server,
+                intent.item,
+                intent.at,
+            )
         });
     }
     Ok(all)

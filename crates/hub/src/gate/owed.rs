@@ -4,6 +4,7 @@
 use super::lost::{End, Kept, Lost, Which};
 use super::{now_ms, retold, unanswered};
 use crate::core::Core;
+use bytes::Bytes;
 use contract::CallId;
 use frame::Answer;
 use policy::CallState;
@@ -18,16 +19,16 @@ const OWED: &str = "owed-";
 pub(crate) fn put(core: &Core, which: Which, answer: Option<Answer>) -> Rc<Lost> {
     let end = answer.map_or(End::Open, |answer| End::of(Some(answer)));
     let lost = core.gate.lost.put(which, end);
-    write(core, &lost);
+    write(core, &lost, None);
     lost
 }
 
-/// One that may still have run has ended.
-pub(crate) fn ended(core: &Core, lost: &Rc<Lost>, end: End) {
+/// One that may still have run has ended. `whole`: all of an answer over the bound, as it is stored.
+pub(crate) fn ended(core: &Core, lost: &Rc<Lost>, end: End, whole: Option<Bytes>) {
     lost.ended(end);
     match lost.state() {
         End::NotSent => over(core, std::slice::from_ref(lost)),
-        _ => write(core, lost),
+        _ => write(core, lost, whole),
     }
 }
 
@@ -45,13 +46,13 @@ pub(crate) fn over(core: &Core, gone: &[Rc<Lost>]) {
     }
 }
 
-fn write(core: &Core, lost: &Lost) {
+fn write(core: &Core, lost: &Lost, whole: Option<Bytes>) {
     if lost.place == Kept::Memory {
         return;
     }
     let (call, ended_ms, outcome) = (lost.call, lost.ended_ms, Outcome::Ok);
     let result = match lost.state() {
-        End::Answered(answer) => Some(retold::packed(&answer)),
+        End::Answered(answer) => Some(whole.unwrap_or_else(|| retold::packed(&answer))),
         // After a crash nobody knows of it any more.
         End::Open | End::Unknown => None,
         End::Stored | End::Unanswered | End::Ran | End::NotSent => return,

@@ -36,7 +36,7 @@ impl Run {
                         // The waiter would only come back here.
                         drop(call.cancel(why));
                         if let Some(lost) = self.lost.borrow_mut().take() {
-                            owed::ended(&self.core, &lost, End::Unknown);
+                            owed::ended(&self.core, &lost, End::Unknown, None);
                         }
                     }
                 }
