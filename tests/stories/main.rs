@@ -5,6 +5,8 @@
 #[cfg(all(unix, feature = "abort-points"))]
 mod abort;
 #[cfg(unix)]
+mod absent;
+#[cfg(unix)]
 mod attach;
 #[cfg(unix)]
 mod calls;

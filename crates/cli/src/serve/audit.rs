@@ -232,7 +232,7 @@ fn row(record: AuditRecord) -> AuditRow {
         outcome: record.outcome,
         rule: part("rule"),
         why: part("why").or_else(|| part("change")),
-        by: part("by"),
+        by: part("by").filter(|by| !by.is_empty()),
         reason: part("reason"),
         arguments_bytes: record.args_bytes,
         result_bytes: record.result_bytes,

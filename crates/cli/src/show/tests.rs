@@ -178,8 +178,14 @@ fn nothing_of_a_server_acts_on_the_terminal() {
     };
     let report =
         ConfigReport { file: HOSTILE.into(), servers: texts(), errors: vec![problem.clone()], warnings: vec![problem] };
-    let change =
-        ConfigChange { added: texts(), removed: texts(), changed: texts(), problems: texts(), warnings: texts() };
+    let change = ConfigChange {
+        added: texts(),
+        removed: texts(),
+        changed: texts(),
+        problems: texts(),
+        warnings: texts(),
+        next: texts(),
+    };
     for screen in [PIPE, terminal(60)] {
         check_clean(&servers::list(std::slice::from_ref(&hostile), &screen));
         check_clean(&servers::acted(&hostile, &screen));
@@ -321,6 +327,9 @@ Last words on stderr
   listening
 ";
     assert_eq!(servers::detail(&detail, &PIPE), expect);
+    let far = Server { transport: Transport::Http, ..detail.server.clone() };
+    let far = servers::detail(&ServerDetail { server: far, ..detail.clone() }, &PIPE);
+    assert!(far.contains("2 messages that were none") && !far.contains("stdout") && !far.contains("stderr"), "{far}");
     let waits = Server { launch_waits: true, ..detail.server };
     let shown = servers::detail(&ServerDetail { server: waits.clone(), ..detail }, &PIPE);
     assert!(

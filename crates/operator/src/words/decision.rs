@@ -120,6 +120,9 @@ pub struct Decided {
     pub decision: Decision,
     /// What happens now.
     pub follows: Follows,
+    /// What keeps it from running now, and what ends that. An older hub does not say.
+    #[serde(default)]
+    pub keeps: Option<String>,
 }
 
 /// Sets, changes or removes the PIN.
