@@ -84,4 +84,6 @@ mod single;
 #[cfg(unix)]
 mod tasks;
 #[cfg(unix)]
+mod unwritten;
+#[cfg(unix)]
 mod values;
