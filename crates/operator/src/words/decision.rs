@@ -120,6 +120,9 @@ pub struct Decided {
     pub decision: Decision,
     /// What happens now.
     pub follows: Follows,
+    /// Why a denial, which holds all the same, could not be written down yet.
+    #[serde(default)]
+    pub unwritten: Option<String>,
 }
 
 /// Sets, changes or removes the PIN.
