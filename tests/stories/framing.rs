@@ -120,6 +120,12 @@ fn broken_lines_from_a_host_are_answered_and_forgotten() {
         let answer = client.hear();
         assert_eq!(answer["error"]["code"], code, "{}: {answer}", String::from_utf8_lossy(line));
     }
+    let twice = client.ask("resources/read", json!({ "uri": "x://a", "URI": "x://b" }));
+    assert_eq!(
+        (&twice["error"]["code"], &twice["error"]["data"]["error"]),
+        (&json!(-32602), &json!("invalid_arguments"))
+    );
+    assert_eq!(client.ask("resources/read", json!({ "uri": "x://a" }))["error"]["code"], -32002);
     client.raw(b"\n  \n\r\n");
     client.raw(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":null}\r\n");
     assert!(client.answer(&json!(1))["result"]["tools"].is_array());

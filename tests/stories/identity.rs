@@ -2,7 +2,7 @@
 //! same client only as long as it is the same token.
 
 use serde_json::{Value, json};
-use stories::{Client, Home, http, outcome, sample};
+use stories::{Client, Home, eventually, http, outcome, sample};
 
 const ORDER: &str = "s__append_line";
 const KEY: &str = "dev.callgate/idempotencyKey";
@@ -75,29 +75,32 @@ fn rules_and_settings_know_no_name_that_a_client_only_says() {
     assert_eq!(lines(&home), 1);
 }
 
+/// One call by HTTP, as a client of 2026-07-28 with these capabilities.
+fn posted(url: &str, token: &str, text: &str, capabilities: &Value) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+        "io.modelcontextprotocol/clientInfo": { "name": "x", "version": "1" },
+    });
+    let params = json!({ "name": ORDER, "arguments": { "text": text }, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let lines = [
+        format!("Authorization: Bearer {token}"),
+        "Content-Type: application/json".into(),
+        "Accept: application/json, text/event-stream".into(),
+        "MCP-Protocol-Version: 2026-07-28".into(),
+        "Mcp-Method: tools/call".into(),
+        format!("Mcp-Name: {ORDER}"),
+    ];
+    http(url, "POST", &lines, &body.to_string()).message()["result"].clone()
+}
+
 #[test]
 fn a_token_of_the_same_name_is_another_client() {
     let home = home(asks());
     let hub = home.serve();
     client(&home, "x", true);
-    let call = |token: &str| {
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": { "name": "x", "version": "1" },
-        });
-        let params = json!({ "name": ORDER, "arguments": { "text": "one" }, "_meta": meta });
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let lines = [
-            format!("Authorization: Bearer {token}"),
-            "Content-Type: application/json".into(),
-            "Accept: application/json, text/event-stream".into(),
-            "MCP-Protocol-Version: 2026-07-28".into(),
-            "Mcp-Method: tools/call".into(),
-            format!("Mcp-Name: {ORDER}"),
-        ];
-        http(&hub.url(), "POST", &lines, &body.to_string()).message()["result"].clone()
-    };
+    let call = |token: &str| posted(&hub.url(), token, "one", &json!({}));
     let add = || home.json(&["token", "add", "ci"])["token"].as_str().unwrap().to_owned();
     let first = add();
     let asked = call(&first);
@@ -109,5 +112,31 @@ fn a_token_of_the_same_name_is_another_client() {
     // Nor is a host of that name, or one that says it.
     assert_eq!(outcome(&client(&home, "ci", true).call(ORDER, json!({ "text": "one" }))), "pending");
     assert_eq!(outcome(&client(&home, "ci", false).call(ORDER, json!({ "text": "one" }))), "pending");
+    assert_eq!(lines(&home), 0);
+}
+
+#[test]
+fn what_a_client_left_ends_with_its_token() {
+    let home = home(asks());
+    let hub = home.serve();
+    client(&home, "x", true);
+    let token = home.json(&["token", "add", "ci"])["token"].as_str().unwrap().to_owned();
+    let tasks = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let waits = posted(&hub.url(), &token, "waits", &json!({}));
+    let approved = posted(&hub.url(), &token, "approved", &json!({}));
+    approve(&home, &approved, "once");
+    posted(&hub.url(), &token, "task", &tasks);
+    let own = posted(&hub.url(), &home.token(), "of another", &json!({}));
+    let cards = || home.json(&["approval", "list"])["approvals"].as_array().unwrap().clone();
+    let task = cards().into_iter().find(|card| card["task"] == true).unwrap()["id"].as_str().unwrap().to_owned();
+    assert_eq!(cards().len(), 4);
+    home.json(&["token", "remove", "ci"]);
+    eventually("its calls to end", || (cards().len() == 1).then_some(()));
+    let id = |result: &Value| result["_meta"]["dev.callgate/outcome"]["approval_id"].as_str().unwrap().to_owned();
+    assert_eq!(cards()[0]["id"], id(&own), "of another client");
+    for id in [id(&waits), id(&approved), task] {
+        let (code, out, _) = home.run(&["approval", "approve", &id]);
+        assert!(code == 4 && out.contains("the token of its client was removed"), "{out}");
+    }
     assert_eq!(lines(&home), 0);
 }

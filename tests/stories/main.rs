@@ -5,6 +5,8 @@
 #[cfg(all(unix, feature = "abort-points"))]
 mod abort;
 #[cfg(unix)]
+mod absent;
+#[cfg(unix)]
 mod attach;
 #[cfg(unix)]
 mod calls;
@@ -47,8 +49,10 @@ mod legs;
 mod lend;
 #[cfg(unix)]
 mod listening;
+mod log_first;
 #[cfg(unix)]
 mod long;
+mod loosened;
 #[cfg(target_os = "linux")]
 mod lost;
 #[cfg(unix)]

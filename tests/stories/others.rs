@@ -61,7 +61,7 @@ fn a_prompt_that_is_asked_about_is_held_and_given_or_denied() {
     let (_, shown, _) = home.run(&["approval", "show", id(&approval)]);
     assert!(shown.contains("prompt s__summarize") && shown.contains("Asks for a summary"), "{shown}");
     let edited = home.run(&["approval", "approve", id(&approval), "--args", "{\"name\": \"hello\"}"]);
-    assert!(edited.0 != 0 && edited.2.contains("only the arguments of a tool"), "{edited:?}");
+    assert!(edited.0 != 0 && edited.2.contains("its params are never edited"), "{edited:?}");
     let decided = home.json(&["approval", "approve", id(&approval)]);
     assert_eq!(decided["follows"], "runs");
     let given = client.answer(&asked);
@@ -150,4 +150,17 @@ fn an_unknown_method_asks_as_a_tool_without_hints_does() {
     // The server's own word, so that it was asked.
     assert_eq!(client.ask("vendor/reset", json!({ "all": true }))["error"]["code"], -32601);
     assert_eq!(client.ask("vendor/reset", json!({ "all": true }))["error"]["data"]["status"], "pending");
+}
+
+#[test]
+fn a_card_of_what_is_no_tool_says_why_it_asks_and_that_its_params_stay() {
+    let home = home(0);
+    let _hub = home.serve();
+    let mut client = host(&home, &["--host", "cursor"]);
+    client.ask(PROMPT, summary("one"));
+    let approval = first_waiting(&home);
+    let (_, shown, _) = home.run(&["approval", "show", id(&approval)]);
+    assert!(shown.contains("asks because of the rule `prompts`") && !shown.contains("runs without asking"), "{shown}");
+    let (code, _, err) = home.run(&["approval", "approve", id(&approval), "--args", "{}"]);
+    assert!(code != 0 && err.contains("its params are never edited"), "{err}");
 }

@@ -233,6 +233,7 @@ async fn relay(
     let book = Arc::new(Tokens::open(&places.state.join("tokens.json"))?);
     let pin = Arc::new(Pin::open(&places.state.join("pin.json"))?);
     let mut valid = book.valid();
+    let (clients, own) = (book.valid(), token.clone());
     let (end_http, http_ended) = watch::channel(false);
     let mut doors = tokio::task::JoinSet::new();
     task::spawn_in(&mut doors, "accept on the socket", endpoint::socket::serve(listener, agents.clone()));
@@ -252,6 +253,12 @@ async fn relay(
             }
         });
     }
+    let (told_of, mut changed, default) = (Rc::clone(&relay), book.valid(), own.clone());
+    task::spawn_in(&mut doors, "clients of removed tokens", async move {
+        while changed.changed().await.is_ok() {
+            told_of.tokens_are(holders(&default, &changed.borrow_and_update()));
+        }
+    });
     let handle = OperatorHandle::new(operations, events);
     let reading = Arc::new(logs::Reading::new(server_logs, &places.logs()));
     let log = Arc::new(audit::Log { dir: places.state.clone(), committer: committer.clone() });
@@ -262,6 +269,7 @@ async fn relay(
     let opened = async {
         let settlement = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??;
         relay.settled(&settlement);
+        relay.tokens_are(holders(&own, &clients.borrow()));
         for call in &settlement.recovered {
             tracing::warn!(call = %call.call, fate = fate(call.fate), server = %call.server, item = %call.item, "a call was open when the last run ended");
         }
@@ -350,9 +358,14 @@ fn fate(fate: Fate) -> &'static str {
 
 /// The default token and the named ones, as the HTTP door compares them.
 fn known(default: &str, named: &[(String, Hash)]) -> door::Tokens {
-    let mut all = vec![door::Token { name: "default".into(), hash: Hash::of(default.as_bytes()) }];
-    all.extend(named.iter().map(|(name, hash)| door::Token { name: name.as_str().into(), hash: *hash }));
-    door::Tokens::new(all)
+    door::Tokens::new(holders(default, named).map(|(name, hash)| door::Token { name, hash }).collect())
+}
+
+/// Name and hash of every valid token.
+fn holders(default: &str, named: &[(String, Hash)]) -> impl Iterator<Item = (Rc<str>, Hash)> {
+    let own = ("default".into(), Hash::of(default.as_bytes()));
+    let named: Vec<(Rc<str>, Hash)> = named.iter().map(|(name, hash)| (name.as_str().into(), *hash)).collect();
+    std::iter::once(own).chain(named)
 }
 
 async fn ended(mut end: watch::Receiver<bool>) {

@@ -3,6 +3,10 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use unicode_normalization::char::is_combining_mark;
+
+/// Marks that are shown upon one letter: as many as writing needs. A stack of them would be drawn over its neighbours.
+const MOST_MARKS: usize = 4;
 
 /// What kind of hidden character it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,14 +105,29 @@ pub(crate) fn hidden_at(text: &str) -> impl Iterator<Item = (usize, char, Hidden
 }
 
 fn escaped(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let Some((first, _)) = text.char_indices().find(|&(at, c)| is_hidden(c) && !stays(text, at, c)) else {
-        return Cow::Borrowed(text);
-    };
-    let mut out = String::with_capacity(text.len() + 16);
-    out.push_str(&text[..first]);
-    for (at, c) in text[first..].char_indices() {
+    // Marks upon the letter before; where there is no letter, none may stand.
+    let mut marks = MOST_MARKS;
+    let mut out: Option<String> = None;
+    for (at, c) in text.char_indices() {
+        let is_mark = !c.is_ascii() && is_combining_mark(c);
+        let is_shown = (!is_hidden(c) || stays(text, at, c)) && (!is_mark || marks < MOST_MARKS);
+        marks = match (is_mark, is_shown) {
+            (true, _) => marks.saturating_add(1),
+            (false, true) if !c.is_control() => 0,
+            (false, _) => MOST_MARKS,
+        };
+        if is_shown {
+            if let Some(out) = &mut out {
+                out.push(c);
+            }
+            continue;
+        }
+        let out = out.get_or_insert_with(|| {
+            let mut out = String::with_capacity(text.len() + 16);
+            out.push_str(&text[..at]);
+            out
+        });
         match c {
-            c if !is_hidden(c) || stays(text, first + at, c) => out.push(c),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
@@ -118,7 +137,7 @@ fn escaped(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
             }
         }
     }
-    Cow::Owned(out)
+    out.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Whether a hidden character is shown as it is: the selector of an emoji. A joiner is not, since terminals differ in how

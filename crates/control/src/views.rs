@@ -140,6 +140,7 @@ pub fn change(view: ReloadView) -> ConfigChange {
         changed: view.changed,
         problems: view.problems,
         warnings: vec![],
+        next: vec![],
     }
 }
 

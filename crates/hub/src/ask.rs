@@ -9,7 +9,7 @@ use crate::catalog::ListKind;
 use crate::gate::apart::LONG;
 use crate::gate::case::Case;
 use crate::gate::{self, meet::Request};
-use crate::thing::Thing;
+use crate::thing::{self, Thing};
 use bytes::Bytes;
 use contract::Problem;
 use contract::arguments::{Arguments, Effort, Repair, RepairKind, Unfit};
@@ -55,7 +55,8 @@ fn ask_since(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, 
         return list(seat, kind, &ask, reply);
     }
     if let Some(ambiguity) = ask.params.ambiguity() {
-        return reply.done(Answer::error(-32602, &format!("the params can be read in two ways: {ambiguity}")));
+        let message = format!("the params can be read in two ways: {ambiguity}");
+        return reply.done(thing::refused(&Refusal::new(Code::InvalidArguments, message)));
     }
     if &*ask.method == "tools/call" {
         return call(seat, ticket, ask, reply, received);

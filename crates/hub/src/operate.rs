@@ -1,7 +1,8 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
 use crate::person::{
-    Approved, Decided, Explained, Finding, Outcome, Pause, Policy, Question, Rest, Said, ServerReview, WaitingCall,
+    Approved, Decided, Explained, Finding, Outcome, Pause, Paused, Policy, Question, Rest, Said, ServerReview,
+    WaitingCall,
 };
 use bytes::Bytes;
 use contract::Hash;

@@ -57,6 +57,9 @@ pub struct Decided {
     pub edited: bool,
     /// Whether somebody waits for it, so that it runs at once.
     pub runs: bool,
+    /// What keeps it from running now, whoever approves it.
+    #[serde(default)]
+    pub keeps: Option<String>,
     /// Why a denial, which holds all the same, could not be written down.
     #[serde(default)]
     pub unwritten: Option<String>,
@@ -86,6 +89,8 @@ pub struct WaitingCall {
     pub most: Scope,
     /// Why it waits once more although it was approved.
     pub again: Option<String>,
+    /// What keeps it from running now, whoever approves it.
+    pub keeps: Option<String>,
     /// How the tool's definition stands against what was approved.
     pub definition: EntryState,
     /// Description of the tool.

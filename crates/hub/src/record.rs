@@ -89,6 +89,10 @@ impl Record {
     pub(crate) fn repeated_by(&mut self, session: &Rc<str>, asked: Option<Hash>) {
         self.repetition = asked.map(|asked| (Rc::clone(session), asked));
     }
+    /// Digest of the arguments as asked, where it was made.
+    pub(crate) fn asked(&self) -> Option<Hash> {
+        self.repetition.as_ref().map(|(_, asked)| *asked)
+    }
     /// What was decided and why, for its rows.
     pub(crate) fn judged(&mut self, verdict: Option<Subject>) {
         self.verdict = verdict;

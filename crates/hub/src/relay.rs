@@ -130,6 +130,13 @@ impl Relay {
         gate::kept::settle(&self.core, &found.recovered);
     }
 
+    /// No tokens but these, by name and hash, are valid: what others left waiting ends. To be told at the start, when it
+    /// is known what waits, and after each change.
+    pub fn tokens_are(&self, valid: impl Iterator<Item = (Rc<str>, contract::Hash)>) {
+        let valid = valid.map(|(name, hash)| Rc::clone(Who::token(&name, &hash).id())).collect();
+        gate::gone::end(&self.core, &valid);
+    }
+
     /// Waits until all lists that were remembered can be shown; long ones are being read.
     pub async fn recalled(&self) {
         let deadline = Instant::now() + RECALL;

@@ -48,9 +48,12 @@ impl Who {
         if let Some(name) = id.strip_suffix(SAID) {
             return Who::new(name, id, false);
         }
-        let of_token = || id.strip_suffix(')')?.rsplit_once(TOKEN).map(|(name, _)| name);
-        let name = id.strip_suffix(HOST).or_else(of_token).unwrap_or(id);
+        let name = id.strip_suffix(HOST).or_else(|| of_token(id)).unwrap_or(id);
         Who::new(name, id, true)
+    }
+    /// Whether the client of that id is known by a token.
+    pub(crate) fn holds_token(id: &str) -> bool {
+        of_token(id).is_some()
     }
     fn new(name: &str, id: &str, is_verified: bool) -> Who {
         Who { name: name.into(), id: id.into(), is_verified }
@@ -75,6 +78,12 @@ impl Who {
     }
 }
 
+/// The name of the holder of a token; None: that id is no such client's.
+fn of_token(id: &str) -> Option<&str> {
+    let (name, digits) = id.strip_suffix(')')?.rsplit_once(TOKEN)?;
+    (digits.len() == DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +98,7 @@ mod tests {
         }
         for (place, who) in all.iter().enumerate() {
             assert_eq!(Who::of_id(who.id()), *who);
+            assert_eq!(Who::holds_token(who.id()), place > 0 && (place - 1) % 4 > 1, "{}", who.id());
             assert!(all.iter().skip(place + 1).all(|other| other.id() != who.id()), "{}", who.id());
         }
         assert_eq!((&**Who::host("h1").id(), &**Who::said("h1").id()), ("h1", "h1 (unverified)"));

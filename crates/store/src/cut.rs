@@ -89,7 +89,8 @@ pub(crate) fn named(detail: &str) -> Option<Anchor> {
     let (row, rest) = detail.strip_prefix("{\"row\":")?.split_once(",\"hash\":\"")?;
     let (link, rest) = rest.split_once('"')?;
     // Rows of earlier versions do not say for how many days rows were kept.
-    let days = rest.strip_prefix(",\"days\":").map_or(rest, |days| days.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let days =
+        rest.strip_prefix(",\"days\":").map_or(rest, |days| days.trim_start_matches(|c: char| c.is_ascii_digit()));
     if days != "}" {
         return None;
     }

@@ -111,12 +111,16 @@ impl AuditSource for Log {
     }
 
     fn deed(&self, deed: &Deed) {
-        let done: Done = Box::new(|written| {
+        let (note, committer) = (note(deed), self.committer.clone());
+        let again = note.clone();
+        let done: Done = Box::new(move |written| {
             if let Err(fault) = written {
-                tracing::error!(%fault, "what a person did could not be written down");
+                tracing::error!(%fault, "what was done for a person could not be written down yet");
+                // What nobody waits for is kept until it can be.
+                committer.submit(Job::Note(again), None);
             }
         });
-        self.committer.submit(Job::Note(note(deed)), Some(done));
+        self.committer.submit(Job::Note(note), Some(done));
     }
 
     fn write(&self, deed: &Deed) -> Result<(), Problem> {

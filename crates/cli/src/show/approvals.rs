@@ -143,6 +143,16 @@ pub fn remembered(scope: Scope) -> &'static str {
     }
 }
 
+/// What it may do, and how often such a tool asks where that is why it does.
+pub fn class(approval: &Approval) -> String {
+    let effect = approval.effect.as_str();
+    match approval.tier {
+        Tier::Once | Tier::Each if approval.rule.is_none() => format!("{effect} · {}", tier(approval.tier)),
+        // It waits for another reason, which stands beside it.
+        Tier::Quiet | Tier::Once | Tier::Each => effect.to_owned(),
+    }
+}
+
 /// What is asked for, in the aggregate; what is no tool says what it is.
 pub fn name(approval: &Approval) -> String {
     match approval.kind {
@@ -154,6 +164,7 @@ pub fn name(approval: &Approval) -> String {
 /// Who waits for the decision.
 pub fn waiters(approval: &Approval) -> String {
     match approval.waiters {
+        0 if approval.keeps.is_some() => "its client does not wait any more".into(),
         0 if approval.task => "its client has it as a task; it runs as soon as it is approved".into(),
         0 => "its client does not wait any more; it runs when that calls again".into(),
         1 => "its client waits".into(),
@@ -197,11 +208,14 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
     fields.put("client", &it.client);
     fields.put("server", &it.server);
     fields.put(it.kind.as_str(), &it.tool);
-    fields.put("effect", &format!("{} · {}", it.effect.as_str(), tier(it.tier)));
+    fields.put("effect", &class(it));
     fields.prose("why", &it.why);
     fields.some("rule", it.rule.as_deref());
     if let Some(again) = &it.again {
         fields.prose("again", again);
+    }
+    if let Some(keeps) = &it.keeps {
+        fields.prose("can't run", keeps);
     }
     let waits = if is_past { String::new() } else { format!("; {}", waiters(it)) };
     fields.put("asked", &format!("{} ago{waits}", when::lasting(it.asked_ms, screen.now_ms)));
@@ -332,12 +346,16 @@ pub fn outcome(decided: &Decided, screen: &Screen) -> String {
         Winner::You => sentence_case(&self::decided(decision, screen)),
         Winner::Another => format!("Not your decision: it was {}", self::decided(decision, screen)),
     };
-    let follows = match decided.follows {
-        Follows::Runs => "It runs now.",
-        Follows::NextCall => {
-            "Its client does not wait any more: it runs when that calls again with the same arguments."
+    let follows = match (decided.follows, &decided.keeps) {
+        (Follows::Runs, _) => "It runs now.".into(),
+        (Follows::NextCall, None) => {
+            "Its client does not wait any more: it runs when that calls again with the same arguments.".into()
         }
-        Follows::Nothing => "",
+        (Follows::NextCall, Some(keeps)) => format!(
+            "It can't run now: {}. After that it runs when its client calls again with the same arguments.",
+            escape(keeps)
+        ),
+        (Follows::Nothing, _) => String::new(),
     };
     let ink = match decision.kind {
         _ if decided.winner == Winner::Another => Ink::Warm,
@@ -379,7 +397,8 @@ pub fn pause(state: &PauseState, screen: &Screen) -> String {
 /// That something which holds could not be written down.
 pub fn unwritten(cause: Option<&str>, screen: &Screen) -> String {
     let line = |cause| {
-        let text = format!("It holds, but the log does not have it yet, so that a restart may undo it: {}", escape(cause));
+        let text =
+            format!("It holds, but the log does not have it yet, so that a restart may undo it: {}", escape(cause));
         format!("{}\n", screen.paint(Ink::Bad, &text))
     };
     cause.map(line).unwrap_or_default()

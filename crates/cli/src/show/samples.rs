@@ -45,6 +45,7 @@ pub fn approval(id: &str, name: &str) -> Approval {
         denied_before: 3,
         edited: false,
         again: None,
+        keeps: None,
         unreadable: false,
     }
 }

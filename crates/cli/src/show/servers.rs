@@ -255,5 +255,11 @@ pub fn change(change: &ConfigChange, screen: &Screen) -> String {
             out.push_str(&format!("  {}\n", escape(problem)));
         }
     }
+    for sentence in &change.next {
+        let width = screen.width.unwrap_or(usize::MAX).saturating_sub(2).max(20);
+        for line in wrap(&escape(sentence), width) {
+            out.push_str(&format!("  {line}\n"));
+        }
+    }
     if out.is_empty() { "Nothing changed.\n".into() } else { out }
 }

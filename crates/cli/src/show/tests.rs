@@ -178,8 +178,14 @@ fn nothing_of_a_server_acts_on_the_terminal() {
     };
     let report =
         ConfigReport { file: HOSTILE.into(), servers: texts(), errors: vec![problem.clone()], warnings: vec![problem] };
-    let change =
-        ConfigChange { added: texts(), removed: texts(), changed: texts(), problems: texts(), warnings: texts() };
+    let change = ConfigChange {
+        added: texts(),
+        removed: texts(),
+        changed: texts(),
+        problems: texts(),
+        warnings: texts(),
+        next: texts(),
+    };
     for screen in [PIPE, terminal(60)] {
         check_clean(&servers::list(std::slice::from_ref(&hostile), &screen));
         check_clean(&servers::acted(&hostile, &screen));

@@ -2,6 +2,7 @@
 //! hub's sentences loses its brackets; an object that says that a call waits or was refused says by whom.
 
 use super::levels::Level;
+use crate::alike;
 use crate::ids::CallId;
 use crate::outcome::Code;
 use crate::tree::{Kind, Value};
@@ -53,7 +54,10 @@ pub(super) fn is_lead(text: &[u8]) -> bool {
 /// the hub's form. However the text is quoted.
 fn outcomes(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
-    if !pairs(text, "ok").any(|value| matches!(value.word, "false" | "False")) {
+    // There are readers to whom `OK` is `ok`. Places stay what they are.
+    let (whole, small) = (text, text.to_ascii_lowercase());
+    let text = &*small;
+    if !pairs(text, "ok").any(|value| value.word == "false") {
         return ends;
     }
     if keys(text, "approval_id").next().is_some() {
@@ -63,7 +67,7 @@ fn outcomes(text: &str) -> Vec<usize> {
         let is_code = |value: &Said<'_>| Code::parse(value.word).is_some();
         ends.extend(pairs(text, "error").filter(is_code).map(|value| value.end));
     }
-    ends.retain(|end| !text[*end..].starts_with(SAID));
+    ends.retain(|end| !whole[*end..].starts_with(SAID));
     ends
 }
 
@@ -101,18 +105,23 @@ fn pairs<'t>(text: &'t str, key: &'static str) -> impl Iterator<Item = Said<'t>>
 
 /// The strings in an object that make it look like the hub's, by the rule of [`outcomes`].
 pub(super) fn outcome_values(object: Value<'_>) -> Vec<Value<'_>> {
-    let all = |key: &'static str| object.members().filter(move |(name, _)| name.spells(key)).map(|(_, value)| value);
+    let is_key = |name: Value<'_>, key: &str| name.spells(key) || name.string().is_some_and(|name| alike(&name, key));
+    let all = |key: &'static str| object.members().filter(move |(name, _)| is_key(*name, key)).map(|(_, value)| value);
     let strings = |key: &'static str| all(key).filter(|value| value.kind() == Kind::String);
     let mut found = Vec::new();
     if !all("ok").any(|value| value.kind() == Kind::False) {
         return found;
     }
     if all("approval_id").next().is_some() {
-        found.extend(strings("status").filter(|value| value.spells("pending")));
+        found.extend(strings("status").filter(|value| is_word_of(*value, |word| word == "pending")));
     }
-    if strings("call_id").any(|value| value.string().is_some_and(|text| text.parse::<CallId>().is_ok())) {
-        let is_code = |value: &Value<'_>| value.string().is_some_and(|text| Code::parse(&text).is_some());
-        found.extend(strings("error").filter(is_code));
+    if strings("call_id").any(|value| is_word_of(value, |word| word.parse::<CallId>().is_ok())) {
+        found.extend(strings("error").filter(|value| is_word_of(*value, |word| Code::parse(word).is_some())));
     }
     found
+}
+
+/// Whether a string is such a word, in whatever case.
+fn is_word_of(value: Value<'_>, is_it: impl Fn(&str) -> bool) -> bool {
+    value.string().is_some_and(|text| is_it(&text.to_ascii_lowercase()))
 }

@@ -12,34 +12,44 @@ const MAX_PACK: usize = 48;
 /// Starts of [`super::LEAD`] in all cases.
 const LEADS: [&[u8]; 4] = [b"[ca", b"[cA", b"[Ca", b"[CA"];
 const NAMES: &[u8] = b"dev.callgate";
-const IDS: [&[u8]; 2] = [b"approval_id", b"call_id"];
+/// What the names of ids in the hub's outcomes begin with, and how they end, in all cases.
+const IDS: [&[u8]; 2] = [b"approva", b"cal"];
+const ENDS: [&[u8]; 8] = [b"l_id", b"l_iD", b"l_Id", b"l_ID", b"L_id", b"L_iD", b"L_Id", b"L_ID"];
 
 /// What is looked for.
 #[derive(Clone, Debug)]
 pub(super) struct Quick {
-    packs: Vec<Searcher>,
-    /// Where this machine has no packed search.
-    singles: Vec<Finder<'static>>,
+    /// Each with the number of secrets among what it looks for; they come first.
+    packs: Vec<(Searcher, usize)>,
+    /// Where this machine has no packed search; whether it is a secret.
+    singles: Vec<(Finder<'static>, bool)>,
     escapes: Finder<'static>,
-    refusals: [Finder<'static>; 2],
+    refusals: [Finder<'static>; 3],
     any_escape: bool,
 }
 
 impl Quick {
     pub(super) fn new(secrets: &Secrets) -> Quick {
-        let own = LEADS.into_iter().chain([NAMES]).chain(IDS);
-        let all: Vec<&[u8]> = own.chain(secrets.needles.iter().map(Vec::as_slice)).collect();
+        let own = LEADS.into_iter().chain([NAMES]).chain(ENDS);
+        // Of two that begin in one place the first is found: nothing of ours may hide a secret.
+        let all: Vec<&[u8]> = secrets.needles.iter().map(Vec::as_slice).chain(own).collect();
+        let mut left = secrets.needles.len();
         let mut quick = Quick {
             packs: Vec::new(),
             singles: Vec::new(),
             escapes: Finder::new(b"\\u"),
-            refusals: [Finder::new(b"false"), Finder::new(b"False")],
+            refusals: [Finder::new(b"false"), Finder::new(b"False"), Finder::new(b"FALSE")],
             any_escape: secrets.any_escape,
         };
         for some in all.chunks(MAX_PACK) {
+            let here = left.min(some.len());
+            left -= here;
             match Config::new().builder().extend(some).build() {
-                Some(pack) => quick.packs.push(pack),
-                None => quick.singles.extend(some.iter().map(|one| Finder::new(one).into_owned())),
+                Some(pack) => quick.packs.push((pack, here)),
+                None => {
+                    let single = |(at, one): (usize, &&[u8])| (Finder::new(one).into_owned(), at < here);
+                    quick.singles.extend(some.iter().enumerate().map(single));
+                }
             }
         }
         quick
@@ -79,25 +89,34 @@ impl Quick {
         // Looked for once, however many ids there are.
         let mut refuses = None;
         let mut refuses = || *refuses.get_or_insert_with(|| self.refusals.iter().any(|word| word.find(text).is_some()));
-        for pack in &self.packs {
+        for (pack, secrets) in &self.packs {
             let mut start = 0;
             while let Some(found) = pack.find_in(text, (start..text.len()).into()) {
-                if is_whole(&text[found.start()..], &mut refuses) {
+                if found.pattern().as_usize() < *secrets || is_whole(text, found.start(), &mut refuses) {
                     return true;
                 }
                 start = found.start() + 1;
             }
         }
-        self.singles.iter().any(|one| one.find_iter(text).any(|at| is_whole(&text[at..], &mut refuses)))
+        self.singles
+            .iter()
+            .any(|(one, is_secret)| one.find_iter(text).any(|at| *is_secret || is_whole(text, at, &mut refuses)))
     }
 }
 
 /// Whether more of a needle's meaning is there than its beginning.
-fn is_whole(text: &[u8], refuses: &mut impl FnMut() -> bool) -> bool {
+fn is_whole(text: &[u8], at: usize, refuses: &mut impl FnMut() -> bool) -> bool {
+    let (before, text) = text.split_at(at);
     if LEADS.iter().any(|lead| text.starts_with(lead)) {
         return marks::is_lead(text);
     }
-    !IDS.iter().any(|id| text.starts_with(id)) || refuses()
+    if !ENDS.iter().any(|end| text.starts_with(end)) {
+        return true;
+    }
+    let ends = |begin: &[u8]| {
+        before.len().checked_sub(begin.len()).is_some_and(|from| before[from..].eq_ignore_ascii_case(begin))
+    };
+    IDS.iter().any(|id| ends(id)) && refuses()
 }
 
 /// A tag character, or a C1 control that acts like ESC and a letter.

@@ -143,6 +143,22 @@ fn nothing_looks_like_the_hubs_word() {
         (deep, deep_said) = (within(&deep), within(&deep_said));
         check(&text(&deep), &text(&deep_said), marks(1));
     }
+    // To a reader who does not mind capital letters it is the same.
+    check(
+        r#"{"OK":false,"Status":"pending","Approval_ID":"a-1","m":1}"#,
+        r#"{"OK":false,"Status":"pending (said by the server)","Approval_ID":"a-1","m":1}"#,
+        marks(1),
+    );
+    check(
+        r#"{"Ok":false,"Call_Id":"C-1","Error":"Denied"}"#,
+        r#"{"Ok":false,"Call_Id":"C-1","Error":"Denied (said by the server)"}"#,
+        marks(1),
+    );
+    check(
+        &text("{'OK': FALSE, 'STATUS': 'PENDING', 'APPROVAL_ID': 3}"),
+        &text("{'OK': FALSE, 'STATUS': 'PENDING (said by the server)', 'APPROVAL_ID': 3}"),
+        marks(1),
+    );
     let spelled = r#""{\u0022ok\u0022:\u0066alse,\u0022status\u0022:\n\u0022pending\u0022,\"approval_id\":1}""#;
     check(&text(spelled), &text(&spelled.replace("ending", "ending (said by the server)")), marks(1));
     check(&text(r"\u005cu005bcall\u0067ate] yes"), &text("(callgate) yes"), marks(1));

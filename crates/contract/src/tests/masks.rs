@@ -21,6 +21,16 @@ fn only_secrets_go_from_what_is_shown() {
 }
 
 #[test]
+fn a_secret_that_begins_like_a_word_of_the_hub_goes_too() {
+    for secret in ["l_id-s3cr3t", "[cal-s3cr3t", "L_IDs3cr3t"] {
+        let masked = Cleaner::new([secret]);
+        let text = format!("{{\"a\":\"{secret}\"}}");
+        let expect = format!("{{\"a\":\"{REMOVED}\"}}");
+        assert_eq!(String::from_utf8_lossy(&masked.mask(text.as_bytes())), expect);
+    }
+}
+
+#[test]
 fn a_long_line_is_not_cut_within_a_secret() {
     let cleaner = Cleaner::new([SECRET]);
     for before in 900..1100 {

@@ -75,6 +75,18 @@ fn what_looks_like_nothing_or_like_something_else_is_written_out() {
 }
 
 #[test]
+fn marks_are_shown_as_many_as_writing_needs() {
+    let acute = "\u{301}";
+    assert_eq!(escape(&format!("a{}b", acute.repeat(4))), format!("a{}b", acute.repeat(4)));
+    assert_eq!(escape(&format!("a{}b", acute.repeat(6))), format!("a{}\\u{{301}}\\u{{301}}b", acute.repeat(4)));
+    // Nothing is drawn upon what stands before the text, or on nothing.
+    assert_eq!(escape("\u{489}a"), "\\u{489}a");
+    assert_eq!(escape_lines("a\n\u{301}b"), "a\n\\u{301}b");
+    assert_eq!(escape("\u{202E}\u{301}"), "\\u{202E}\\u{301}");
+    assert!(matches!(escape("हिन्दी नमस्ते ภาษาไทยที่ שָׁלוֹם العَرَبِيَّة Việt"), std::borrow::Cow::Borrowed(_)));
+}
+
+#[test]
 fn what_shows_is_left_alone() {
     for text in ["plain", "naïve 服务器 שלום", "⚠\u{FE0F} 👩💻 1\u{FE0F}\u{20E3}", "\\u{202E}", ""] {
         assert!(matches!(escape(text), std::borrow::Cow::Borrowed(_)), "{text:?}");

@@ -118,7 +118,13 @@ async fn decide(
     let (winner, decided) = match parts.hub.decide(said).await {
         Ok(Verdict::Past(decided)) => {
             let decision = views::decision(decided);
-            return Ok(Decided { winner: Winner::Another, decision, follows: Follows::Nothing, unwritten: None });
+            return Ok(Decided {
+                winner: Winner::Another,
+                decision,
+                follows: Follows::Nothing,
+                keeps: None,
+                unwritten: None,
+            });
         }
         Ok(Verdict::Yours(decided)) => (Winner::You, decided),
         Ok(Verdict::Anothers(decided)) => (Winner::Another, decided),
@@ -132,8 +138,8 @@ async fn decide(
         (person::CallState::Approved, false) => Follows::NextCall,
         _ => Follows::Nothing,
     };
-    let unwritten = decided.unwritten.clone();
-    Ok(Decided { winner, decision: views::decision(decided), follows, unwritten })
+    let (keeps, unwritten) = (decided.keeps.clone(), decided.unwritten.clone());
+    Ok(Decided { winner, decision: views::decision(decided), follows, keeps, unwritten })
 }
 
 /// What was decided about a call that waits no more, as the log tells of it.
@@ -141,7 +147,7 @@ async fn late(parts: &ControlParts, id: &str) -> Option<Decided> {
     let call = id.to_owned();
     let trail = audit::read(&parts.audit, move |source| source.trail(&call)).await.ok()?;
     let decision = past::of(&trail)?.decision?;
-    Some(Decided { winner: Winner::Another, decision, follows: Follows::Nothing, unwritten: None })
+    Some(Decided { winner: Winner::Another, decision, follows: Follows::Nothing, keeps: None, unwritten: None })
 }
 
 /// Calls of which a record is kept, unknown ones first, then the latest.

@@ -1,6 +1,7 @@
 //! Each operation of the closed list, and who does it. The match has no rest: a new operation does not compile without
 //! its place here.
 
+mod after;
 mod approvals;
 mod catalog;
 mod config;

@@ -1,5 +1,6 @@
 //! Changes of the config's servers: written first, then applied as any other change of the file.
 
+use super::after;
 use crate::problems::{Failure, Outcome};
 use crate::routes::Shared;
 use crate::views;
@@ -13,13 +14,17 @@ pub async fn add(shared: &Shared, asked: ServerAdd) -> Outcome<ConfigChange> {
     let names: Vec<String> = entries.iter().map(|(name, _)| name.clone()).collect();
     let edits = entries.into_iter().map(|(name, entry)| Edit::Add { name, entry }).collect();
     let mut change = write(shared, edits).await?;
-    note(&mut change.added, names);
+    note(&mut change.added, names.clone());
+    for name in names.iter().filter(|_| change.problems.is_empty()) {
+        change.next.extend(after::started(&shared.parts.hub, name).await);
+    }
     Ok(change)
 }
 
 /// Takes an entry out.
 pub async fn remove(shared: &Shared, name: String) -> Outcome<ConfigChange> {
     let mut change = write(shared, vec![Edit::Remove { name: name.clone() }]).await?;
+    change.next = after::removed(&shared.parts.hub, &name).await;
     note(&mut change.removed, vec![name]);
     Ok(change)
 }
@@ -27,6 +32,9 @@ pub async fn remove(shared: &Shared, name: String) -> Outcome<ConfigChange> {
 /// Switches a server on.
 pub async fn enable(shared: &Shared, name: String) -> Outcome<ConfigChange> {
     let mut change = write(shared, vec![Edit::Enable { name: name.clone() }]).await?;
+    if change.problems.is_empty() {
+        change.next = after::started(&shared.parts.hub, &name).await;
+    }
     note(&mut change.changed, vec![name]);
     Ok(change)
 }
@@ -34,6 +42,9 @@ pub async fn enable(shared: &Shared, name: String) -> Outcome<ConfigChange> {
 /// Switches a server off.
 pub async fn disable(shared: &Shared, name: String) -> Outcome<ConfigChange> {
     let mut change = write(shared, vec![Edit::Disable { name: name.clone() }]).await?;
+    if change.problems.is_empty() {
+        change.next = after::disabled(&shared.parts.hub, &name).await;
+    }
     note(&mut change.changed, vec![name]);
     Ok(change)
 }

@@ -80,7 +80,8 @@ impl Window {
             None => self.held.push((caller, deed)),
             Some((of, before)) => {
                 let times = before.times.saturating_add(deed.times);
-                let refused = if before.gravity() > deed.gravity() { before.refused.take() } else { deed.refused.clone() };
+                let refused =
+                    if before.gravity() > deed.gravity() { before.refused.take() } else { deed.refused.clone() };
                 (*of, *before) = (caller, Deed { times, refused, ..deed });
             }
         }
@@ -231,7 +232,8 @@ mod tests {
         let guesses = [(7, "pin_wrong"), (7, "pin_wrong"), (7, "pin_locked"), (7, "pin_required"), (8, "pin_required")];
         check(&guesses, &[("pin_wrong", 1)], &[("pin_locked", 3), ("pin_required", 1)]).await;
         // Processes without end are no way to rows without end.
-        let many: Vec<(u32, &str)> = (0..100).map(|pid| (pid, if pid == 50 { "pin_locked" } else { "pin_wrong" })).collect();
+        let many: Vec<(u32, &str)> =
+            (0..100).map(|pid| (pid, if pid == 50 { "pin_locked" } else { "pin_wrong" })).collect();
         let mut later = vec![("pin_wrong", 1); MOST_ROWS];
         later.push(("pin_locked", 99 - u32::try_from(MOST_ROWS).unwrap()));
         check(&many, &[("pin_wrong", 1)], &later).await;

@@ -51,6 +51,7 @@ pub fn approval(it: &WaitingCall) -> Approval {
         denied_before: 0,
         edited: record.edited.is_some(),
         again: it.again.clone(),
+        keeps: it.keeps.clone(),
         unreadable: record.is_unreadable,
     }
 }

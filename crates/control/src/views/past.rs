@@ -65,6 +65,7 @@ pub fn of(trail: &AuditTrail) -> Option<ApprovalDetail> {
         denied_before: 0,
         edited: said(about, "edited").is_some(),
         again: None,
+        keeps: None,
         unreadable: false,
     };
     Some(ApprovalDetail {

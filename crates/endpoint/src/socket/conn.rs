@@ -247,7 +247,8 @@ impl Conn {
         let speaks = self.session.borrow().as_ref().is_some_and(|origin| origin.version == Version::V2025Mar);
         let elements: Vec<Bytes> = object::elements(text).map(|range| text.slice(range)).collect();
         if !speaks || elements.is_empty() {
-            return self.fail(&Bytes::from_static(b"null"), -32600, "batches exist in 2025-03-26 only");
+            let why = if speaks { "the batch is empty" } else { "batches exist in 2025-03-26 only" };
+            return self.fail(&Bytes::from_static(b"null"), -32600, why);
         }
         let frames: Vec<_> = elements.into_iter().map(Frame::parse).collect();
         let requests = frames.iter().flatten().filter(|frame| frame.kind() == Kind::Request);

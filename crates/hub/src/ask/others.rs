@@ -8,8 +8,9 @@ use crate::gate::pages::Pages;
 use crate::gate::{meet, road as gate_road, still};
 use crate::record::{About, Record};
 use crate::road::{self, Plan};
-use crate::thing::Asked;
+use crate::thing::{self, Asked};
 use bytes::Bytes;
+use contract::outcome::{Code, Refusal};
 use frame::object::{self, Edit};
 use frame::{Answer, Ask, Reply};
 use policy::{Effect, Target, Verdict};
@@ -44,7 +45,10 @@ pub(super) fn prompt(seat: &Rc<SeatCore>, way: Way) {
 }
 
 pub(super) fn resource(seat: &Rc<SeatCore>, way: Way) {
-    let uri = way.ask.params.string("uri").unwrap_or_default();
+    let Some(uri) = way.ask.params.string("uri") else {
+        let message = "resources/read needs `uri`, a string";
+        return way.reply.done(thing::refused(&Refusal::new(Code::InvalidArguments, message)));
+    };
     if Pages::is_own(&uri) {
         return way.reply.done(match seat.core.gate.pages.read(&uri, seat.identity.id()) {
             Some(page) => Answer::result(page),

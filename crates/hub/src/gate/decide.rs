@@ -3,7 +3,7 @@
 
 use super::case::Case;
 use super::moves::{self, Move};
-use super::{hold, meet, now_ms, rest, retold, still, task as tasks};
+use super::{absent, hold, meet, now_ms, rest, retold, still, task as tasks};
 use crate::ask::{self, Pending};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -18,7 +18,7 @@ use frame::object;
 use policy::{CallState, Event, Grant, Judgement, Scope, Then};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use store::{CallNumber, CallRecord, Kind, Outcome};
+use store::{CallNumber, CallRecord, Kind, Method, Outcome};
 use upstream::task;
 
 /// How long one turn over many waiting calls may take; each of them takes up to a millisecond more.
@@ -61,6 +61,7 @@ pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refus
             claim(core, &case);
         }
         decided.runs = is_on_its_way(&case);
+        decided.keeps = Some(case.row().clone()).filter(|_| !decided.runs).and_then(|row| absent::why(core, &row));
     }
     core.gate.remember(decided.clone());
     core.happened(Happening::Decision(decided.clone()));
@@ -102,6 +103,7 @@ pub(crate) fn decided(case: &Case) -> Decided {
         reason: row.reason.clone(),
         edited: row.edited.is_some(),
         runs: is_on_its_way(case),
+        keeps: None,
         unwritten: None,
     }
 }
@@ -209,6 +211,11 @@ async fn look_again(core: &Rc<Core>, case: &Rc<Case>) -> Result<(), Refused> {
 
 /// Edited arguments, checked against the tool's schema as it is now. Nobody need wait for the call any more.
 async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, Hash), Refused> {
+    if case.row().method != Method::ToolCall {
+        let message =
+            "what is no call of a tool runs as it was asked: its params are never edited; approve or deny it as it is";
+        return Err(Refused::new("invalid_arguments", message));
+    }
     let is_marked = text.contains(contract::answer::REMOVED);
     if is_marked
         && case
@@ -224,13 +231,12 @@ async fn fit(core: &Rc<Core>, case: &Rc<Case>, text: String) -> Result<(Bytes, H
     let thing = case.first(core).map(|Pending { thing, .. }| thing).or_else(|| tasks::tool(core, &case.row()));
     let tool = match &thing {
         Some(Thing::Tool(tool)) => tool,
-        Some(Thing::Other(_)) => {
-            let message = "only the arguments of a tool's call can be edited; approve or deny it as it is";
-            return Err(Refused::new("invalid_arguments", message));
-        }
-        None => {
-            let message = "what it asks for is not there, so that edited arguments could not be checked; approve or \
-                           deny it as it is";
+        Some(Thing::Other(_)) | None => {
+            let why = absent::why(core, &case.row()).map(|why| format!(" ({why})")).unwrap_or_default();
+            let message = format!(
+                "what it asks for is not there{why}, so that edited arguments could not be checked; approve or deny it \
+                 as it is"
+            );
             return Err(Refused::new("detached", message));
         }
     };

@@ -3,7 +3,7 @@
 use super::apart::Judging;
 use super::case::Case;
 use super::still::{self, Still};
-use super::{apart, decide, hold, now_ms, review, road, settle, task};
+use super::{absent, apart, decide, hold, now_ms, review, road, settle, task};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
@@ -42,7 +42,8 @@ pub(crate) fn waiting(core: &Core) -> Vec<WaitingCall> {
 fn view(core: &Core, case: &Case) -> WaitingCall {
     let mut record = case.row().clone();
     let catalog = core.catalog(&View::All);
-    let about = About::of(&catalog, &record);
+    let about = About::of(core, &catalog, &record);
+    let keeps = absent::why(core, &record);
     // A secret that its server was given is nobody's to read, a person's neither (T40).
     if let Some(backend) = core.backend(&record.server) {
         for text in [&mut record.arguments, &mut record.edited].into_iter().flatten() {
@@ -56,6 +57,7 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
         unverified: !Who::of_id(&record.client).is_verified(),
         most: case.judgement.borrow().as_ref().map_or(Scope::Once, policy::Judgement::most),
         again: case.badge.borrow().clone().or(about.changed).or_else(|| over(core, case, &mut record)),
+        keeps,
         definition: about.definition,
         description: about.description,
         schema: about.schema,
@@ -96,17 +98,20 @@ struct About {
 }
 
 impl About {
-    fn of(catalog: &Catalog, record: &CallRecord) -> About {
+    /// Of what is not offered there is nothing to be said.
+    const NOTHING: About = About { changed: None, definition: EntryState::Approved, description: None, schema: None };
+
+    fn of(core: &Core, catalog: &Catalog, record: &CallRecord) -> About {
         let entry = match record.method {
             Method::PromptGet => catalog.prompt(&record.name),
             Method::ResourceRead => catalog.entry(&record.tool),
             Method::ToolCall => {
-                let tool = catalog.tool(&record.name);
+                let Some(Thing::Tool(tool)) = task::tool(core, record) else { return About::NOTHING };
                 return About {
-                    changed: tool.and_then(|tool| decide::changed(tool, record)),
-                    definition: tool.map_or(EntryState::Blocked, |tool| review::state_of(&tool.review())),
-                    description: tool.and_then(|tool| tool.read.tool.description.as_deref().map(String::from)),
-                    schema: tool.map(|tool| schema(tool)),
+                    changed: decide::changed(&tool, record),
+                    definition: review::state_of(&tool.review()),
+                    description: tool.read.tool.description.as_deref().map(String::from),
+                    schema: Some(schema(&tool)),
                 };
             }
             Method::None | Method::Complete | Method::Subscribe | Method::Task | Method::Other => None,

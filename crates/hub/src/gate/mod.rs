@@ -1,11 +1,13 @@
 //! The gate on the road of a call: who may, who waits, what ran already. Lives on the relay thread, which makes every
 //! decision atomic; the rules themselves are pure and stand in `policy`, what must outlive the hub in `store`.
 
+pub(crate) mod absent;
 pub(crate) mod apart;
 pub(crate) mod case;
 pub(crate) mod decide;
 pub(crate) mod desk;
 pub(crate) mod glance;
+pub(crate) mod gone;
 pub(crate) mod hold;
 pub(crate) mod index;
 pub(crate) mod interim;

@@ -197,7 +197,8 @@ fn note(pins: &[Pin], how: &str, by: &str) -> Note {
         server: first.map(|pin| pin.server.clone()).unwrap_or_default(),
         item: first.filter(|_| pins.len() == 1).map(|pin| pin.name.clone()).unwrap_or_default(),
         definition: first.filter(|_| pins.len() == 1).map(|pin| pin.hash.to_string()).unwrap_or_default(),
-        detail: serde_json::json!({ "how": how, "by": by, "why": why, "count": pins.len(), "entries": all }).to_string(),
+        detail: serde_json::json!({ "how": how, "by": by, "why": why, "count": pins.len(), "entries": all })
+            .to_string(),
         ..Note::new(Kind::Pin, now_ms())
     }
 }

@@ -12,6 +12,8 @@ use upstream::{Server, State, Stopping};
 
 /// How long an outcome is waited for.
 const ACTION: Duration = Duration::from_secs(60);
+/// How long what a server lists may take to be read once it runs, before it is told how it stands.
+const LISTS: Duration = Duration::from_secs(5);
 
 impl Relay {
     pub(super) async fn act(&self, name: &str, action: ServerAction) -> Result<ServerView, Refusal> {
@@ -56,5 +58,18 @@ async fn act(backend: &Backend, server: &Server, action: ServerAction, is_there:
         server.start();
         let after = (before != State::Ready).then_some(since);
         settled(|state| matches!(state, State::Ready | State::Unusable | State::Failing { .. }), after).await;
+        listed(backend, server).await;
+    }
+}
+
+/// Waits until what a server lists is known.
+async fn listed(backend: &Backend, server: &Server) {
+    let deadline = Instant::now() + LISTS;
+    loop {
+        let news = backend.news.notified();
+        let is_read = backend.is_listed() && !backend.is_changing();
+        if is_read || server.state().0 != State::Ready || timeout_at(deadline, news).await.is_err() {
+            return;
+        }
     }
 }

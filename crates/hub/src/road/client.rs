@@ -87,7 +87,12 @@ impl Run {
     /// A call of a tool that may change something and whose bytes have left.
     pub(super) fn must_arrive(&self) -> Option<(&Rc<ToolEntry>, Asked)> {
         let asked = self.asked.as_ref().filter(|_| self.record.borrow().was_sent())?;
-        Some((self.tool.as_ref()?, Asked::Arguments(asked.get("arguments"))))
+        // Long arguments were digested apart from the relay when the call was declared.
+        let asked = match self.record.borrow().asked() {
+            Some(digest) => Asked::Digest(Some(digest)),
+            None => Asked::Arguments(asked.get("arguments")),
+        };
+        Some((self.tool.as_ref()?, asked))
     }
 
     /// Hands the answer over; who may have changed something is told of it surely, or finds it again.

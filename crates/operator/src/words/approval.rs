@@ -178,6 +178,9 @@ pub struct Approval {
     pub edited: bool,
     /// Why it waits once more although it was approved: today's rules are stricter.
     pub again: Option<String>,
+    /// What keeps it from running now, whoever approves it, and what ends that. An older hub does not say.
+    #[serde(default)]
+    pub keeps: Option<String>,
     /// Its arguments cannot be opened any more: it can only be denied. An older hub does not say.
     #[serde(default)]
     pub unreadable: bool,

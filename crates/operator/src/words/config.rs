@@ -17,6 +17,9 @@ pub struct ConfigChange {
     /// What to know about the entries that were written.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// What follows for the servers that a person changed, each a sentence. An older hub does not say.
+    #[serde(default)]
+    pub next: Vec<String>,
 }
 
 /// One problem of the config file.

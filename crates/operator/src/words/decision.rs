@@ -120,6 +120,9 @@ pub struct Decided {
     pub decision: Decision,
     /// What happens now.
     pub follows: Follows,
+    /// What keeps it from running now, and what ends that. An older hub does not say.
+    #[serde(default)]
+    pub keeps: Option<String>,
     /// Why a denial, which holds all the same, could not be written down yet.
     #[serde(default)]
     pub unwritten: Option<String>,

@@ -253,7 +253,8 @@ impl State {
         let (ink, text) = match (answer.winner, answer.decision.kind) {
             (Winner::Another, _) => (Ink::Warm, format!("Somebody was first: {name} was {what}")),
             (Winner::You, DecisionKind::Approved) => {
-                (Ink::Good, format!("{name}: {what}. {}", follows(answer.follows)))
+                let ink = if answer.keeps.is_some() { Ink::Warm } else { Ink::Good };
+                (ink, format!("{name}: {what}. {}", follows(answer)))
             }
             (Winner::You, _) => (Ink::Plain, format!("{name}: {what}")),
         };
@@ -314,11 +315,12 @@ impl State {
     }
 }
 
-fn follows(follows: Follows) -> &'static str {
-    match follows {
-        Follows::Runs => "It runs now.",
-        Follows::NextCall => "It runs when its client calls again.",
-        Follows::Nothing => "",
+fn follows(answer: &Decided) -> String {
+    match (answer.follows, &answer.keeps) {
+        (Follows::Runs, _) => "It runs now.".into(),
+        (Follows::NextCall, None) => "It runs when its client calls again.".into(),
+        (Follows::NextCall, Some(keeps)) => format!("It can't run now: {}.", escape(keeps)),
+        (Follows::Nothing, _) => String::new(),
     }
 }
 

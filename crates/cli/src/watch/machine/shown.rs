@@ -1,7 +1,7 @@
 //! The detail: one call as lines of a width, how far it was scrolled, and how far its arguments have been on screen.
 
 use super::super::text::{Line, chop, padded, prose};
-use crate::show::approvals::{badge, history, tier, waiters};
+use crate::show::approvals::{badge, class, history, waiters};
 use crate::show::arguments::{Field, fields, many};
 use crate::show::screen::{Ink, Screen, columns};
 use crate::show::when;
@@ -104,7 +104,7 @@ impl Shown {
         let weight = |detail: &ApprovalDetail| {
             let it = &detail.approval;
             let definition = (it.definition, it.definition_hash.clone(), detail.changes.clone());
-            (it.state, it.effect, it.tier, it.most, it.rule.clone(), it.again.clone(), definition)
+            (it.state, it.effect, it.tier, it.most, it.rule.clone(), it.again.clone(), it.keeps.clone(), definition)
         };
         let changed = weight(&self.detail) != weight(&detail);
         self.detail = detail;
@@ -209,13 +209,16 @@ impl Page {
         let it = &detail.approval;
         self.fact("client", Ink::Plain, &it.client);
         self.fact("server", Ink::Plain, &it.server);
-        self.fact("effect", ink(it.effect), &format!("{} · {}", it.effect.as_str(), tier(it.tier)));
+        self.fact("effect", ink(it.effect), &class(it));
         self.fact("why", Ink::Plain, &it.why);
         if let Some(rule) = &it.rule {
             self.fact("rule", Ink::Plain, rule);
         }
         if let Some(again) = &it.again {
             self.fact("again", Ink::Warm, again);
+        }
+        if let Some(keeps) = &it.keeps {
+            self.fact("not now", Ink::Bad, keeps);
         }
         if let Some(badge) = badge(it.definition) {
             self.fact("tool", Ink::Bad, badge);

@@ -76,6 +76,7 @@ pub fn waiting(id: &str, name: &str, arguments: &str) -> ApprovalDetail {
         denied_before: 0,
         edited: false,
         again: None,
+        keeps: None,
         unreadable: false,
     };
     ApprovalDetail {

@@ -46,13 +46,21 @@ impl Accepted {
             let before = before.cloned().unwrap_or_default();
             let stricter = Treatment {
                 stateful: before.stateful || treatment.stateful,
-                check: [before.check, treatment.check].into_iter().max_by_key(|&check| checks(check)).unwrap_or(before.check),
+                check: [before.check, treatment.check]
+                    .into_iter()
+                    .max_by_key(|&check| checks(check))
+                    .unwrap_or(before.check),
                 replay_lost: before.replay_lost.max(treatment.replay_lost),
                 key,
             };
             treated.insert(server.clone(), stricter);
         }
-        Accepted { policy: stricter_policy(&self.policy, &new.policy), effects, treated, audit: stricter_audit(&self.audit, &new.audit) }
+        Accepted {
+            policy: stricter_policy(&self.policy, &new.policy),
+            effects,
+            treated,
+            audit: stricter_audit(&self.audit, &new.audit),
+        }
     }
 
     /// The same, and what this says of servers that are not in it: their entries may come back.
@@ -159,7 +167,8 @@ fn by_effects(server: &str, old: &Effects, new: &Effects, found: &mut Vec<String
         }
     }
     // That it only reads is nothing that a tool could lose by.
-    for tool in old.iter().filter(|(tool, was)| **was > Effect::Read && !new.contains_key(*tool)).map(|(tool, _)| tool) {
+    for tool in old.iter().filter(|(tool, was)| **was > Effect::Read && !new.contains_key(*tool)).map(|(tool, _)| tool)
+    {
         found.push(format!("what was said of `{tool}` of `{server}` goes"));
     }
 }

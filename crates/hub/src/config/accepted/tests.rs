@@ -115,7 +115,12 @@ fn the_log_is_not_shortened_by_an_edit() {
         waits(&of(before), &of(after), expect, Some(&of(meanwhile)));
     };
     check(json!({}), json!({ "keepDays": 1 }), &["1 days instead of 90"], json!({}));
-    check(json!({}), json!({ "keepDays": 900, "durability": "power" }), &[], json!({ "keepDays": 900, "durability": "power" }));
+    check(
+        json!({}),
+        json!({ "keepDays": 900, "durability": "power" }),
+        &[],
+        json!({ "keepDays": 900, "durability": "power" }),
+    );
     let all = json!({ "payloads": "all", "durability": "power" });
     let less = json!({ "payloads": "arguments", "keepDays": 91 });
     let meanwhile = json!({ "payloads": "all", "durability": "power", "keepDays": 91 });
@@ -128,7 +133,11 @@ fn what_tightens_beside_what_loosens_holds_at_once() {
     let policy = |default: &str, rules: &[Value], approval: Value| json!({ "policy": { "default": default, "rules": rules, "approval": approval } });
     let [d, a, e, b] = [rule("d", "deny"), rule("a", "allow"), rule("e", "deny"), rule("b", "allow")];
     let before = policy("ask", &[d.clone(), a.clone()], json!({ "expireMinutes": 10, "restMinutes": 9 }));
-    let after = policy("allow", &[e.clone(), b], json!({ "expireMinutes": 20, "restMinutes": 20, "denialsPerMinute": 0, "holdSeconds": 9 }));
+    let after = policy(
+        "allow",
+        &[e.clone(), b],
+        json!({ "expireMinutes": 20, "restMinutes": 20, "denialsPerMinute": 0, "holdSeconds": 9 }),
+    );
     let meanwhile = policy("ask", &[d, e], json!({ "expireMinutes": 10, "restMinutes": 20, "holdSeconds": 9 }));
     let expect = ["`allow` instead of `ask`", "`b` lets", "`d`", "longer", "more often"];
     waits(&before, &after, &expect, Some(&meanwhile));
