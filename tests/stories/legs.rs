@@ -2,7 +2,7 @@
 //! approved once, under one key, and nothing but the answer goes along with what was approved.
 
 use crate::fake::fake;
-use crate::tasks::meta;
+use crate::tasks::{ask, comes_to, get, meta};
 use serde_json::{Value, json};
 use stories::{Client, Home, Hub, eventually, text};
 
@@ -89,4 +89,34 @@ fn a_key_is_used_up_by_the_last_leg_only() {
         assert_eq!((came_to(&done), done["_meta"]["dev.callgate/replayed"] == true), ("ran", replayed), "{done}");
         assert_eq!(it.runs(), 1);
     }
+}
+
+#[test]
+fn a_task_asks_its_client_and_goes_on_by_the_same_approval() {
+    let mut it = Asking::new("ask");
+    let call =
+        |it: &mut Asking| ask(&mut it.client, "tools/call", json!({ "name": "s__ask", "arguments": { "n": 1 } }));
+    let id = call(&mut it)["result"]["taskId"].clone();
+    it.approve();
+    let asked = comes_to(&mut it.client, &id, "input_required");
+    assert_eq!(asked["inputRequests"]["a"]["method"], "elicitation/create", "{asked}");
+    assert!(!asked.to_string().contains("requestState"), "{asked}");
+    let card = it.home.json(&["approval", "list"])["approvals"][0].take();
+    assert!(card["state"] == "approved" && card["again"].as_str().unwrap().contains("has asked its client"), "{card}");
+    // It does not go on by itself, and the identical call is the same task.
+    assert_eq!(call(&mut it)["result"]["taskId"], id);
+    let update = |it: &mut Asking, responses: Value| {
+        ask(&mut it.client, "tasks/update", json!({ "taskId": id, "inputResponses": responses }))
+    };
+    assert_eq!(update(&mut it, json!("x"))["error"]["code"], -32602);
+    update(&mut it, json!({ "other": { "action": "accept" } }));
+    assert_eq!(get(&mut it.client, &id)["result"]["status"], "input_required");
+    assert_eq!(it.runs(), 0);
+    update(&mut it, json!({ "a": { "action": "accept", "content": {} } }));
+    let done = comes_to(&mut it.client, &id, "completed");
+    let went = text(&done["result"]);
+    assert!(went.contains("inputResponses") && went.contains("requestState") && !went.contains("other"), "{went}");
+    assert_eq!(it.runs(), 1);
+    assert!(it.home.json(&["approval", "list"])["approvals"].as_array().unwrap().is_empty());
+    assert_eq!(it.home.run(&["audit", "verify"]).0, 0);
 }

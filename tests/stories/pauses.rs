@@ -90,6 +90,8 @@ fn a_server_whose_calls_are_denied_again_and_again_asks_no_more_until_a_person_l
     let (_, shown, _) = home.run(&["status"]);
     assert!(shown.contains("callgate resume s"), "{shown}");
 
+    let (_, log, _) = home.run(&["audit", "list", "--kind", "setting"]);
+    assert!(log.contains("refused from now on") && !log.contains("by :"), "{log}");
     let (code, _, err) = home.run(&["resume", "nobody"]);
     assert!(code == 1 && err.contains("nobody"), "{code} {err}");
     assert_eq!(resting(home.json(&["resume", "s"])), Vec::<String>::new());

@@ -4,7 +4,8 @@ use crate::agent::{AgentHandle, Description, Notice, SeatCore, View};
 use crate::backend::Backend;
 use crate::catalog::facts::Known;
 use crate::catalog::{Catalog, Entry, Hides, ListKind, ToolEntry};
-use crate::gate::Gate;
+use crate::gate::case::Case;
+use crate::gate::{Gate, now_ms};
 use crate::operate::Event;
 use crate::record::Audit;
 use crate::views;
@@ -214,7 +215,11 @@ impl Core {
     /// Call records that stand so.
     pub(crate) fn count_of(&self, state: CallState) -> u32 {
         let all = self.gate.index.all();
-        u32::try_from(all.iter().filter(|case| case.state() == state).count()).unwrap_or(u32::MAX)
+        // One whose time is over waits for nobody, also before that was looked at.
+        let is_it = |case: &&Rc<Case>| {
+            case.state() == state && (state != CallState::Waiting || case.row().expires_ms > now_ms())
+        };
+        u32::try_from(all.iter().filter(is_it).count()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn catalog_changed(&self) {
@@ -223,8 +228,9 @@ impl Core {
     }
 
     pub(crate) fn server_changed(&self, backend: &Rc<Backend>) {
-        // Without a listener there is nobody to tell.
-        let _ = self.events.send(Event::Server(views::server(backend)));
+        if self.events.receiver_count() > 0 {
+            self.happened(Event::Server(views::server(backend)));
+        }
     }
 
     pub(crate) fn remember(&self, backend: &Backend, listing: &Listing, known: &Known) {

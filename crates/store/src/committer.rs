@@ -201,6 +201,8 @@ pub enum Job {
     },
     /// Nothing is left to remember of a call: its key is free.
     DropCall(CallNumber),
+    /// The answer of a call that ran without a record has left, or its client was told that it ran.
+    Heard(CallNumber),
     /// Hold texts fast, in place of those of the same name. Durable when done. So the next three.
     PutPins {
         /// Which; each with its text.
@@ -275,6 +277,7 @@ impl Job {
             | Job::Values(_)
             | Job::EndCall { .. }
             | Job::DropCall(_)
+            | Job::Heard(_)
             | Job::Keep { .. }
             | Job::Survive(_) => false,
             #[cfg(test)]

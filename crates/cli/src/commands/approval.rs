@@ -107,5 +107,8 @@ pub fn pause(hub: &Client, out: &Out) -> Result<Exit, Fault> {
 /// Ends that hold, or the rest of a server.
 pub fn resume(server: Option<String>, hub: &Client, out: &Out) -> Result<Exit, Fault> {
     let state = pin::decide::<op::Resume>(hub, |pin| Resume { pin, server: server.clone() })?;
-    out.document(&state, |screen| show::pause(&state, screen))
+    out.document(&state, |screen| match &server {
+        Some(server) => show::resumed(server, &state, screen),
+        None => show::pause(&state, screen),
+    })
 }

@@ -246,7 +246,7 @@ fn row(record: AuditRecord) -> AuditRow {
         outcome: record.outcome,
         rule: part("rule"),
         why: part("why").or_else(|| part("change")).or_else(cut),
-        by: part("by"),
+        by: part("by").filter(|by| !by.is_empty()),
         reason: part("reason"),
         arguments_bytes: record.args_bytes,
         result_bytes: record.result_bytes,

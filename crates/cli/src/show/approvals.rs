@@ -404,6 +404,13 @@ pub fn unwritten(cause: Option<&str>, screen: &Screen) -> String {
     cause.map(line).unwrap_or_default()
 }
 
+/// Calls of one server may ask again; what else holds calls goes on.
+pub fn resumed(server: &str, state: &PauseState, screen: &Screen) -> String {
+    let text = format!("Calls of {} may ask again.", escape(server));
+    let more = if state.paused_since_ms.is_some() { pause(state, screen) } else { rests(&state.resting, screen) };
+    format!("{}\n{more}", screen.paint(Ink::Good, &text))
+}
+
 /// Servers whose calls are refused where they would ask, a line each.
 pub fn rests(resting: &[Rest], screen: &Screen) -> String {
     resting.iter().map(|it| format!("{}\n", screen.paint(Ink::Warm, &rest(it, screen)))).collect()

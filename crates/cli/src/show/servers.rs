@@ -4,7 +4,7 @@ use super::screen::{Ink, Screen, columns, wrap};
 use super::table::{Cell, Column, Table};
 use super::when;
 use operator::visible::{escape, escape_lines};
-use operator::words::{ConfigChange, Server, ServerDetail, ServerState};
+use operator::words::{ConfigChange, Server, ServerDetail, ServerState, Transport};
 
 /// Symbol and ink of a state.
 pub fn state(state: ServerState) -> (Ink, String) {
@@ -143,14 +143,22 @@ pub fn detail(detail: &ServerDetail, screen: &Screen) -> String {
     if !detail.env_names.is_empty() {
         fields.put("variables", &detail.env_names.join(" "));
     }
-    let odd = [(detail.noise_lines, "lines of noise on stdout"), (detail.stray_answers, "answers nobody asked for")];
+    let noise = match server.transport {
+        Transport::Stdio => "lines of noise on stdout",
+        Transport::Http | Transport::HttpChild => "messages that were none",
+    };
+    let odd = [(detail.noise_lines, noise), (detail.stray_answers, "answers nobody asked for")];
     let odd: Vec<String> = odd.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     if !odd.is_empty() {
         fields.put("oddities", &odd.join(", "));
     }
     fields.some("log", detail.log_file.as_deref());
     prose(&mut out, screen, "Findings", &detail.findings);
-    section(&mut out, screen, "Last words on stderr", &detail.stderr_tail);
+    let last = match server.transport {
+        Transport::Stdio | Transport::HttpChild => "Last words on stderr",
+        Transport::Http => "Last words",
+    };
+    section(&mut out, screen, last, &detail.stderr_tail);
     out
 }
 

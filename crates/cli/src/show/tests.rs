@@ -327,6 +327,9 @@ Last words on stderr
   listening
 ";
     assert_eq!(servers::detail(&detail, &PIPE), expect);
+    let far = Server { transport: Transport::Http, ..detail.server.clone() };
+    let far = servers::detail(&ServerDetail { server: far, ..detail.clone() }, &PIPE);
+    assert!(far.contains("2 messages that were none") && !far.contains("stdout") && !far.contains("stderr"), "{far}");
     let waits = Server { launch_waits: true, ..detail.server };
     let shown = servers::detail(&ServerDetail { server: waits.clone(), ..detail }, &PIPE);
     assert!(

@@ -63,6 +63,8 @@ pub(crate) struct Case {
     pub knew: RefCell<Vec<Still>>,
     /// What its server asked when a leg of it ran last.
     pub question: RefCell<Option<Question>>,
+    /// What the client of a task said that it can do, as long as this hub lives.
+    pub capabilities: RefCell<Option<Bytes>>,
     /// When it was first found to have ended.
     pub ended: Cell<Option<Instant>>,
     /// What was repaired of its arguments as they were asked.
@@ -92,6 +94,7 @@ impl Case {
             judgement: RefCell::default(),
             knew: RefCell::default(),
             question: RefCell::default(),
+            capabilities: RefCell::default(),
             ended: Cell::new(None),
             repaired: RefCell::default(),
             badge: RefCell::default(),
@@ -158,6 +161,10 @@ impl Case {
     }
     pub(crate) fn is_task(&self) -> bool {
         self.row.borrow().task.is_some()
+    }
+    /// Whether it is a task whose server waits for its client's word, which is not there.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.is_task() && self.question.borrow().as_ref().is_some_and(|question| !question.is_answered())
     }
     /// Whether it runs as soon as it may: somebody waits, or its client holds it as a task.
     pub(crate) fn is_wanted(&self) -> bool {

@@ -3,7 +3,7 @@
 
 use super::case::Case;
 use super::moves::{self, Move};
-use super::{absent, hold, meet, now_ms, rest, retold, still, task as tasks};
+use super::{absent, hold, judged, meet, now_ms, rest, retold, still, task as tasks};
 use crate::ask::{self, Pending};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -129,10 +129,8 @@ async fn approve(
                        them is gone, or they were changed. It can only be denied; its client can ask anew then";
         return Err(Refused::new("unreadable", message).then(format!("callgate approval deny {}", case.id())));
     }
-    let judged = case.judgement.borrow().clone();
-    let most = judged.as_ref().map_or(Scope::Once, Judgement::most);
     // A tool that asks once is remembered unless the person says otherwise (rules.md 3).
-    let usual = judged.as_ref().map_or(Scope::Once, Judgement::usual);
+    let (usual, most) = judged::scopes(core, case);
     let scope = scope.unwrap_or(if edited.is_some() { Scope::Once } else { usual });
     if scope > most {
         let message = format!("this call can be remembered for `{}` at most", most.as_str());
@@ -342,6 +340,11 @@ pub(crate) fn tell_verdict(core: &Core, case: &Rc<Case>) {
 pub(crate) fn verdict_of(case: &Case) -> Refusal {
     let row = case.row();
     let refusal = match row.state {
+        CallState::Expired if row.task.is_some() && case.question.borrow().is_some() => {
+            let message = "Its server asked its client something first, which was not answered in time. Nothing was \
+                           executed after that.";
+            Refusal::new(Code::ApprovalExpired, message)
+        }
         CallState::Expired if row.scope.is_some() => {
             let message = format!(
                 "A person approved this call, but it was not called again before {}, when its time was over. Nothing \
@@ -371,6 +374,9 @@ pub(crate) fn verdict_of(case: &Case) -> Refusal {
 
 /// Sends an approved call on its way for somebody who waits; it is judged again by what holds now.
 pub(crate) fn claim(core: &Rc<Core>, case: &Rc<Case>) {
+    if case.awaits_answer() {
+        return;
+    }
     let Some(mut call) = case.first(core) else { return tasks::find(core, case) };
     case.under_way.set(true);
     // As of now, not as of when it was asked.

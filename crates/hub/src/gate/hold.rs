@@ -137,6 +137,10 @@ pub(crate) fn why(judgement: &Judgement, held: &[Still]) -> String {
 
 /// What a new grant, other rules or the end of a pause let through is approved by them.
 pub(crate) fn reconsider(core: &Rc<Core>, case: &Rc<Case>) {
+    if case.row().expires_ms <= now_ms() {
+        // A laptop that slept: its time was over before anything could let it through.
+        return decide::expire(core, case);
+    }
     let (Some(call), Some(arguments)) = (case.first(core), case.arguments()) else { return };
     if still::stands(core, call.thing.backend(), call.thing.effect()) {
         return;

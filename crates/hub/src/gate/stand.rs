@@ -64,6 +64,14 @@ pub(crate) fn now(core: &Core, case: &Case) -> Option<Stand> {
                 "It was sent and nobody knows whether it ran. It is not run again; a person has to settle it.";
             Stand::refused(core, &row, &Refusal::new(Code::OutcomeUnknown, message).of_call(case.id()))
         }
+        CallState::Approved if case.awaits_answer() => {
+            let requests = case.question.borrow().as_ref().map(super::interim::Question::requests).unwrap_or_default();
+            let message = "Its server asks its client something first: answer with tasks/update.";
+            Stand {
+                members: members(&row, "input_required", message, &format!(",\"inputRequests\":{requests}")),
+                is_over: false,
+            }
+        }
         CallState::Reserved | CallState::Waiting | CallState::Approved | CallState::Intent | CallState::Freed => {
             Stand::open(&row, &sentence(&row))
         }

@@ -43,6 +43,11 @@ pub(crate) async fn tell(core: &Rc<Core>, case: &Rc<Case>) {
         core.gate.index.enter_task(case);
         abort::at(Point::Tasked, &case.row().tool);
     }
+    let mut said = None;
+    case.each(|asker| said = takes(&asker.ask).then(|| asker.ask.origin.capabilities.clone()).or(said.take()));
+    if said.is_some() {
+        *case.capabilities.borrow_mut() = said;
+    }
     let told = case.take(|asker| takes(&asker.ask));
     if told.is_empty() {
         // They left before they knew of it: nothing runs by itself for nobody.
@@ -75,9 +80,24 @@ pub(crate) fn ask(seat: &Rc<SeatCore>, ask: &Ask, reply: Box<dyn Reply>) {
     match &*ask.method {
         "tasks/get" => get(core, &case, reply),
         "tasks/cancel" => cancel(core, &case, reply),
-        // The hub asks nothing of a task's client, so that there is nothing to answer.
-        _ => reply.done(Answer::result("{}")),
+        _ => update(core, &case, ask, reply),
     }
+}
+
+/// Its client answers what its server asked. What nobody asked is nobody's answer.
+fn update(core: &Rc<Core>, case: &Rc<Case>, ask: &Ask, reply: Box<dyn Reply>) {
+    let Some(responses) = ask.params.get("inputResponses").filter(|raw| raw.first() == Some(&b'{')) else {
+        return reply.done(Answer::error(-32602, "tasks/update needs `inputResponses`, an object"));
+    };
+    if case.state() == CallState::Approved && case.awaits_answer() {
+        let is_all = case.question.borrow_mut().as_mut().is_some_and(|question| question.answer(&responses));
+        case.note(|_| {});
+        if is_all && case.is_free() {
+            *case.badge.borrow_mut() = None;
+            decide::claim(core, case);
+        }
+    }
+    reply.done(Answer::result("{}"));
 }
 
 /// A task of this client: another one's does not exist for it.
@@ -147,17 +167,21 @@ async fn withdraw(core: &Rc<Core>, case: &Rc<Case>) -> Result<(), crate::operate
     Ok(())
 }
 
-/// A task's own request, where its client is not there to ask: the stored bytes under the tool's own name, and no
-/// capability that nobody could answer for.
+/// A task's own request, where its client is not there to ask: the stored bytes under the tool's own name, what its client
+/// said that it can do, and what it answered to the question before.
 pub(crate) fn pending(core: &Rc<Core>, case: &Rc<Case>) -> Option<Pending> {
     let row = case.row();
     row.task.as_ref()?;
     let (thing, arguments) = (tool(core, &row)?, row.edited.clone().or_else(|| row.arguments.clone())?);
     let mut params = format!("{{\"name\":{},\"arguments\":", quote(&row.tool)).into_bytes();
     params.extend_from_slice(&arguments);
+    if let Some(question) = case.question.borrow().as_ref().filter(|question| question.is_answered()) {
+        params.extend_from_slice(question.members().as_bytes());
+    }
     params.push(b'}');
     let info = format!("{{\"name\":{},\"version\":\"\"}}", quote(&row.client));
-    let origin = Origin::new(Version::V2026, info.into(), Bytes::from_static(b"{}"), None);
+    let capabilities = case.capabilities.borrow().clone().unwrap_or_else(|| Bytes::from_static(b"{}"));
+    let origin = Origin::new(Version::V2026, info.into(), capabilities, None);
     let seat = SeatCore::absent(core, &row);
     let params = Bytes::from(params).into();
     Some(Pending {

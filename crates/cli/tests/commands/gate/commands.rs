@@ -178,6 +178,7 @@ fn the_other_commands_ask_and_show() {
     check(&["call", "list", "--unknown"], 0, "1 call may have run or not.");
     check(&["call", "settle", "c1-5", "--ran"], 0, "it will not run again");
     check(&["pause"], 0, "All risky calls are held");
+    check(&["resume", "s"], 0, "Calls of s may ask again.");
     check(&["resume"], 0, "Risky calls run as the policy says. 2 calls wait");
     check(&["catalog", "diff"], 0, "Everything is as it was approved.");
     check(&["catalog", "approve", "shop", "--hash", "sha256:1"], 0, "Approved 1 definition of shop.");
