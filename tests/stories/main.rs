@@ -83,5 +83,6 @@ mod secrets;
 mod single;
 #[cfg(unix)]
 mod tasks;
+mod threats;
 #[cfg(unix)]
 mod values;
