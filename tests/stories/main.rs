@@ -85,6 +85,7 @@ mod secrets;
 mod single;
 #[cfg(unix)]
 mod tasks;
+mod threats;
 #[cfg(unix)]
 mod unwritten;
 #[cfg(unix)]
