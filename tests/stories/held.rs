@@ -255,6 +255,19 @@ fn arguments_can_be_edited_when_nobody_waits_any_more() {
     assert!(line.contains('2'), "{line}");
 }
 
+/// The model is told what ran also where that failed: it would correct arguments that never ran.
+#[test]
+fn changed_arguments_are_told_beside_an_error_of_the_server() {
+    let mut definitions = tools("Orders.");
+    definitions["answers"] = json!({ "tools/call": { "error": { "code": -32602, "message": "no \"such\" thing" } } });
+    let (server, _hub, mut client) = open(&definitions, &hold("ask", 0));
+    assert_eq!(outcome(&client.call(ORDER, one())), "pending");
+    server.home.json(&["approval", "approve", id(&server.waiting()), "--args", "{\"n\":2}"]);
+    let answer = client.ask("tools/call", json!({ "name": ORDER, "arguments": one() }));
+    let message = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    assert!(message.contains("It ran with these: {\"n\":2}") && message.ends_with("no \"such\" thing"), "{message}");
+}
+
 #[test]
 fn edited_arguments_are_judged_at_once_and_their_key_stays() {
     let mut policy = hold("ask", 0);
@@ -327,6 +340,21 @@ fn what_waited_runs_without_what_is_said_beside_it() {
     let line = std::fs::read_to_string(server.home.path("lines")).unwrap();
     assert!(!line.contains("dryRun") && !line.contains("task") && !line.contains("force"), "{line}");
     assert!(line.contains("traceparent"), "{line}");
+}
+
+/// What can be remembered of a call is no less after a restart of the hub.
+#[test]
+fn a_call_that_waited_over_a_restart_can_be_remembered_like_any_other() {
+    let (server, mut hub, mut client) = open(&tools("Orders."), &hold("auto", 0));
+    assert_eq!(outcome(&client.call(ORDER, one())), "pending");
+    hub.kill();
+    let _hub = server.home.serve();
+    client.await_tool(ORDER);
+    let card = server.waiting();
+    assert_eq!(card["most"], "tool", "{card}");
+    server.home.json(&["approval", "approve", id(&card), "--remember", "tool"]);
+    assert_eq!(outcome(&client.call(ORDER, one())), "ran");
+    assert_eq!(outcome(&client.call(ORDER, json!({ "n": 2 }))), "ran", "it is remembered");
 }
 
 #[test]

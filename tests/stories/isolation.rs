@@ -1,5 +1,6 @@
 //! One bad peer never harms another.
 
+use crate::fake::fake;
 use serde_json::{Value, json};
 use stories::{Home, binary, command, sample, text};
 
@@ -82,4 +83,22 @@ fn a_call_that_a_careless_reader_would_take_for_another_is_refused() {
     let refused = host.call("s__echo", json!({ "text": "a", "Text": "b" }));
     assert_eq!(refused["structuredContent"]["error"], "invalid_arguments");
     assert_eq!(refused["structuredContent"]["details"][0]["nearest"], "text");
+}
+
+/// A call that is not answered in its time ends, whatever else is asked of its server and in whichever era that is.
+#[test]
+fn a_call_that_is_not_answered_in_time_ends() {
+    let entry = |mut entry: Value| {
+        entry["timeouts"] = json!({ "callSeconds": 1 });
+        entry
+    };
+    let home = Home::with(json!({ "legacy": entry(fake(&[])), "modern": entry(sample(&[])) }));
+    let _hub = home.serve();
+    let mut host = home.stdio(&[]);
+    host.initialize("2025-11-25");
+    for (name, arguments) in [("legacy__never", json!({})), ("modern__slow", json!({ "ms": 60_000 }))] {
+        host.await_tool(name);
+        let answer = host.call(name, arguments);
+        assert_eq!(answer["_meta"]["dev.callgate/outcome"]["error"], "timeout", "{name}: {answer}");
+    }
 }

@@ -254,6 +254,41 @@ fn a_lost_reply_is_found_again_by_a_later_hub_once() {
     }
 }
 
+/// The hub was killed with the answer in its out-buffer, and the end of the call already written: the call is known to have run,
+/// and its repetition is told so, once. What has arrived is not told of.
+#[test]
+fn a_hub_that_dies_with_an_answer_in_its_out_buffer_is_not_taken_for_one_that_never_ran_it() {
+    let home = home();
+    let mut hub = home.serve();
+    let mut host = Host::lent(&home, Plug::Pipes, hub.pid(), "s__append_line");
+    host.call(19, "s__append_line", json!({ "text": "arrived" }));
+    assert!(!is_replayed(&host.answer(19)["result"]));
+    host.call(20, "s__big_result", json!({ "bytes": 1_500_000 }));
+    host.call(11, "s__append_line", json!({ "text": "once" }));
+    eventually("its end is written down", || {
+        let rows = home.json(&["audit", "list", "--tool", "s__append_line", "--kind", "end"])["rows"].take();
+        rows.get(1).cloned()
+    });
+    // What was written down before this is durable with it.
+    home.json(&["pause"]);
+    home.json(&["resume"]);
+    hub.kill();
+    host.adapter.kill();
+    drop(host);
+    // Not told by the first hub that knows of it.
+    drop(home.serve());
+    let second = home.serve();
+    let mut host = Host::lent(&home, Plug::Pipes, second.pid(), "s__append_line");
+    host.call(12, "s__append_line", json!({ "text": "once" }));
+    let told = host.answer(12)["result"].clone();
+    assert_eq!(told["_meta"]["dev.callgate/outcome"]["error"], "already_ran", "{told}");
+    host.call(13, "s__append_line", json!({ "text": "arrived" }));
+    assert!(!is_replayed(&host.answer(13)["result"]));
+    host.call(14, "s__append_line", json!({ "text": "once" }));
+    assert!(!is_replayed(&host.answer(14)["result"]));
+    assert_eq!(lines(&home), ["arrived", "once", "arrived", "once"]);
+}
+
 /// What a host is told of its open calls when their hub is killed, and what the next hub makes of each when it is made
 /// again, however the host's bytes travel.
 #[test]

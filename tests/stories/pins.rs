@@ -22,7 +22,7 @@ impl Changing {
     fn file(&self) -> String {
         self.home.path("definitions.json").display().to_string()
     }
-    fn define(&self, definitions: &Value) {
+    pub(super) fn define(&self, definitions: &Value) {
         std::fs::write(self.home.path("definitions.new"), definitions.to_string()).unwrap();
         std::fs::rename(self.home.path("definitions.new"), self.file()).unwrap();
     }

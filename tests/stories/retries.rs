@@ -206,6 +206,25 @@ fn lose(orders: &Orders, client: &mut Client, (arguments, key): (&Value, Option<
     client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
 }
 
+/// A host whose patience ended calls again while the first call still runs: all who do so get that one's result.
+#[test]
+fn a_call_that_still_runs_is_joined_by_whoever_makes_it_again() {
+    let orders = Orders::new(&json!({ "default": "allow", "approval": { "holdSeconds": 0 } }));
+    let _hub = orders.home.serve();
+    let mut client = orders.host();
+    let file = orders.home.path("go");
+    let arguments = json!({ "until": file.display().to_string() });
+    lose(&orders, &mut client, (&arguments, None));
+    let ids = [(); 3].map(|()| client.send("tools/call", call(&arguments, None)));
+    client.result("ping", json!({}));
+    std::fs::write(file, "").unwrap();
+    for id in &ids {
+        let answer = client.answer(id);
+        assert_eq!(outcome(&answer["result"]), "replayed", "{answer}");
+    }
+    assert_eq!(orders.runs(), 1);
+}
+
 #[test]
 fn a_lost_call_is_found_by_a_retry_that_adds_or_drops_its_key() {
     for (n, first, then) in [(1, None, Some("a")), (2, Some("b"), None), (3, None, None)] {

@@ -109,6 +109,23 @@ pub struct Serve {
     pub detached: bool,
 }
 
+/// `callgate serve` where it stands first: its arguments alone, for who waits for the hub waits for the command tree too.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "callgate serve",
+    bin_name = "callgate serve",
+    about = "Run the hub in the foreground",
+    max_term_width = 100
+)]
+pub struct ServeAlone {
+    /// Its own.
+    #[command(flatten)]
+    pub serve: Serve,
+    /// Where and how.
+    #[command(flatten)]
+    pub globals: Globals,
+}
+
 /// `callgate stdio`
 #[derive(Clone, Debug, Parser)]
 #[command(name = "callgate stdio", bin_name = "callgate stdio", about = "The endpoint that a host launches")]

@@ -44,6 +44,8 @@ const OPERATIONS: usize = 64;
 const EVENTS: usize = 256;
 /// How long the guard may take to leave.
 const FAREWELL: Duration = Duration::from_secs(3);
+/// How long those who wait for a hub have it to themselves, where all lists are known.
+const AT_THE_DOOR: Duration = Duration::from_millis(1);
 /// How long the login shell may take to tell its PATH.
 const LOGIN: Duration = Duration::from_secs(4);
 /// The setting that keeps the port.
@@ -214,6 +216,7 @@ async fn relay(
 
     let (operations, operated) = mpsc::channel(OPERATIONS);
     let (events, _) = broadcast::channel(EVENTS);
+    let held = parts.hold_starts();
     let audit = Audit::new(ledger, flight, committer.clone(), vault);
     let relay = Relay::start(Boot {
         audit: Rc::clone(&audit),
@@ -265,6 +268,15 @@ async fn relay(
     let closed = "the person's door cannot be opened";
     let (desk, desk_opened) = desk::start(places, handle.clone(), reading, log, book, pin).map_err(failed(closed))?;
 
+    match relay.shows_all() {
+        // Who waits at the door is answered first: ten servers that start take all processors for a while.
+        true => drop(task::spawn("servers begin to start", async move {
+            tokio::time::sleep(AT_THE_DOOR).await;
+            drop(held);
+        })),
+        false => drop(held),
+    }
+
     // Agents are answered already. Others are told when all doors are open and the log has begun.
     let opened = async {
         let settlement = settled.await.map_err(|_| StoreFault::Thread("it panicked"))??;
@@ -279,7 +291,9 @@ async fn relay(
             let _ = kept.await;
         }
         relay.recalled().await;
-        documents::announce(places, &binary, http.as_ref().ok()).map_err(failed("endpoint.json cannot be written"))?;
+        let (owned, url) = (places.clone(), http.clone().ok());
+        let told = tokio::task::spawn_blocking(move || documents::announce(&owned, &binary, url.as_ref()));
+        told.await.map_err(io::Error::other).flatten().map_err(failed("endpoint.json cannot be written"))?;
         ready(places, globals, http.as_ref());
         Ok(())
     };

@@ -221,14 +221,25 @@ impl Backend {
         self.shelve(Rc::clone(listing));
     }
 
-    /// Takes over lists, without the secrets that the server was given; those with much that is not known yet, and those
-    /// that have to be compared with approved texts, are read on the blocking pool first.
+    /// Takes over lists, without the secrets that the server was given. Those that it listed before stand on the shelf
+    /// already, with all that was found out about them; most servers list the same at each start.
     pub fn shelve(self: &Rc<Self>, mut listing: Rc<Listing>) {
-        let cleaner = Arc::clone(&self.rules.cleaner);
-        let is_masked = masked::to_read(&listing, &cleaner) <= SHORT;
-        if is_masked && let Some(masked) = masked::without_secrets(&listing, &cleaner) {
+        let cleaner = &self.rules.cleaner;
+        let is_masked = masked::to_read(&listing, cleaner) <= SHORT;
+        if is_masked && let Some(masked) = masked::without_secrets(&listing, cleaner) {
             listing = Rc::new(masked);
         }
+        let is_there = self.listed.get() && self.shelving.get() == 0;
+        if is_there && is_masked && self.latest.borrow().as_ref().is_some_and(|latest| **latest == *listing) {
+            return self.news.notify_waiters();
+        }
+        self.read_anew(listing, is_masked);
+    }
+
+    /// Those with much that is not known yet, and those that have to be compared with approved texts, are read on the
+    /// blocking pool first.
+    fn read_anew(self: &Rc<Self>, listing: Rc<Listing>, is_masked: bool) {
+        let cleaner = Arc::clone(&self.rules.cleaner);
         *self.latest.borrow_mut() = Some(Rc::clone(&listing));
         let core = self.core.upgrade();
         let pins = core.as_ref().map(|core| core.gate.pins.of(&self.key, &self.rules.launch_hash)).unwrap_or_default();
@@ -268,7 +279,8 @@ impl Backend {
     pub fn review_again(self: &Rc<Self>) {
         let latest = self.latest.borrow().clone();
         if let Some(listing) = latest {
-            self.shelve(listing);
+            let is_masked = masked::to_read(&listing, &self.rules.cleaner) <= SHORT;
+            self.read_anew(listing, is_masked);
         }
     }
 
@@ -354,6 +366,7 @@ impl Backend {
     /// Takes its entries away and breaks the cycle between them and itself.
     pub fn clear(&self) {
         *self.shelf.borrow_mut() = Rc::default();
+        *self.latest.borrow_mut() = None;
         self.news.notify_waiters();
     }
 }

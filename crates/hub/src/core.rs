@@ -228,8 +228,9 @@ impl Core {
     }
 
     pub(crate) fn server_changed(&self, backend: &Rc<Backend>) {
-        // Without a listener there is nobody to tell.
-        let _ = self.events.send(Event::Server(views::server(backend)));
+        if self.events.receiver_count() > 0 {
+            self.happened(Event::Server(views::server(backend)));
+        }
     }
 
     pub(crate) fn remember(&self, backend: &Backend, listing: &Listing, known: &Known) {

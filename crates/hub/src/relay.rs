@@ -130,6 +130,11 @@ impl Relay {
         gate::kept::settle(&self.core, &found.recovered);
     }
 
+    /// Whether what every server lists can be shown, so that nobody waits for one to start.
+    pub fn shows_all(&self) -> bool {
+        self.core.unlisted(&View::All).is_empty()
+    }
+
     /// No tokens but these, by name and hash, are valid: what others left waiting ends. To be told at the start, when it
     /// is known what waits, and after each change.
     pub fn tokens_are(&self, valid: impl Iterator<Item = (Rc<str>, contract::Hash)>) {

@@ -3,7 +3,7 @@
 
 use crate::batch::{effect_code, effect_of};
 use crate::pin::hash;
-use crate::recover::{Standing, after, close};
+use crate::recover::{Close, Standing, after, close};
 use crate::seal::{Column, Seal};
 use crate::{CallNumber, CallRecord, KEYS_KEPT_MS, Method, Outcome, REFUSALS_KEPT_MS};
 use bytes::Bytes;
@@ -69,7 +69,7 @@ pub(crate) fn known<T>(meaning: Option<T>, code: i64) -> Sql<T> {
 }
 
 /// A call is announced in row `seq`; its record, if it has one, goes on. Where it has none, digest and session by which a
-/// repetition of it is known are kept as long as the intent is open.
+/// repetition of it is known are kept until its answer has left, or it surely did not run.
 pub(crate) fn intend(conn: &Connection, call: CallNumber, seq: u64, repetition: Option<(&[u8; 32], &str)>) -> Sql<()> {
     let (asked, session) = repetition.unzip();
     conn.prepare_cached(
@@ -82,7 +82,12 @@ pub(crate) fn intend(conn: &Connection, call: CallNumber, seq: u64, repetition: 
 
 /// The end row of an announced call is written.
 pub(crate) fn end(conn: &Connection, call: CallNumber, outcome: Outcome, was_marked: bool, at: u64) -> Sql<()> {
-    let call = call.0 as i64;
+    let (call, close) = (call.0 as i64, close(outcome, was_marked));
+    let unheard = "UPDATE calls SET state = 5, outcome = ?, ended_at = ?
+        WHERE call = ? AND client IS NULL AND asked IS NOT NULL";
+    if close == Close::Ran && conn.prepare_cached(unheard)?.execute([outcome.code() as i64, at as i64, call])? > 0 {
+        return Ok(());
+    }
     if conn.prepare_cached("DELETE FROM calls WHERE call = ? AND client IS NULL")?.execute([call])? > 0 {
         return Ok(());
     }
@@ -99,10 +104,16 @@ pub(crate) fn end(conn: &Connection, call: CallNumber, outcome: Outcome, was_mar
         })
     });
     let Some(standing) = standing.optional()? else { return Ok(()) };
-    let state = after(standing, close(outcome, was_marked), at);
+    let state = after(standing, close, at);
     // The hub may have been quicker with what it knows.
     let outcome = (standing.is_running() && state != CallState::Approved).then_some(outcome);
     move_to(conn, call, state, outcome, at)
+}
+
+/// The answer of a call without a record has left, or its client was told that it ran.
+pub(crate) fn heard(conn: &Connection, call: CallNumber) -> Sql<()> {
+    let gone = "DELETE FROM calls WHERE call = ? AND state = 5 AND client IS NULL";
+    conn.prepare_cached(gone)?.execute([call.0 as i64]).map(drop)
 }
 
 /// After the end of an intent.
@@ -133,7 +144,7 @@ pub(crate) const fn keeps_values(state: CallState) -> bool {
     }
 }
 
-/// Puts a record in place of what is known of its call; an open intent stays open.
+/// Puts a record in place of what is known of its call; an open intent stays open, one that has ended is closed.
 pub(crate) fn put(conn: &Connection, seal: &Seal, it: &CallRecord) -> Sql<()> {
     if it.state == CallState::Freed {
         return forget(conn, it.call);
@@ -151,7 +162,8 @@ pub(crate) fn put(conn: &Connection, seal: &Seal, it: &CallRecord) -> Sql<()> {
     conn.prepare_cached(&format!(
         "INSERT INTO calls VALUES(?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
                 ?, ?)
-            ON CONFLICT(call) DO UPDATE SET state = excluded.state, client = excluded.client,
+            ON CONFLICT(call) DO UPDATE SET intent = iif(state = 5 AND client IS NULL, 0, intent),
+            state = excluded.state, client = excluded.client,
             session = excluded.session, server = excluded.server, launch = excluded.launch, tool = excluded.tool,
             name = excluded.name, definition = excluded.definition, asked = excluded.asked, sent = excluded.sent,
             key = excluded.key, policy = excluded.policy, effect = excluded.effect, tier = excluded.tier,
@@ -258,9 +270,12 @@ pub(crate) fn old(conn: &Connection, after: i64, now: u64) -> Sql<Old> {
     Ok(Old { calls, next: next.filter(|_| seen == STEP) })
 }
 
-/// A call that was only reserved when the last run ended was never sent, and nobody waits for it any more.
-pub(crate) fn tidy(conn: &Connection) -> Sql<()> {
+/// A call that was only reserved when the last run ended was never sent, and nobody waits for it any more. Nobody asks
+/// for an answer of long ago.
+pub(crate) fn tidy(conn: &Connection, now: u64) -> Sql<()> {
     conn.execute("DELETE FROM calls WHERE state = 2 AND intent = 0", [])?;
+    let long_ago = now.saturating_sub(KEYS_KEPT_MS) as i64;
+    conn.execute("DELETE FROM calls WHERE state = 5 AND client IS NULL AND ended_at < ?", [long_ago])?;
     conn.execute("DELETE FROM results WHERE call NOT IN (SELECT call FROM calls)", []).map(drop)
 }
 

@@ -197,6 +197,8 @@ pub enum Job {
     },
     /// Nothing is left to remember of a call: its key is free.
     DropCall(CallNumber),
+    /// The answer of a call that ran without a record has left, or its client was told that it ran.
+    Heard(CallNumber),
     /// Hold texts fast, in place of those of the same name. Durable when done. So the next three.
     PutPins {
         /// Which; each with its text.
@@ -268,6 +270,7 @@ impl Job {
             | Job::Values(_)
             | Job::EndCall { .. }
             | Job::DropCall(_)
+            | Job::Heard(_)
             | Job::Keep { .. } => false,
             #[cfg(test)]
             Job::Pragma(_) | Job::MostResults(_) | Job::Chores => false,

@@ -42,8 +42,9 @@ pub(crate) enum Chosen {
 impl Choice {
     pub(crate) fn begin(conn: &Connection, tip: u64) -> Sql<Choice> {
         let base = kept::base(conn)?.unwrap_or(Anchor { row: 0, link: [0; 32] });
-        let open =
-            conn.query_row("SELECT min(intent) FROM calls WHERE intent > 0", [], |row| row.get::<_, Option<i64>>(0))?;
+        // What has ended without a record, and of which only the answer was not seen to leave, holds nothing back.
+        let open = "SELECT min(intent) FROM calls WHERE intent > 0 AND (client IS NOT NULL OR state <> 5)";
+        let open = conn.query_row(open, [], |row| row.get::<_, Option<i64>>(0))?;
         let bound = open.map_or(tip, |open| tip.min(open as u64));
         Ok(Choice { base: base.row, walked: base, last: base, bound })
     }

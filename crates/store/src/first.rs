@@ -39,11 +39,11 @@ fn empty(path: &Path) -> Result<Draft, StoreFault> {
     let draft = Draft::new(path, b"")?;
     let failed = |doing| StoreFault::sql(path, doing);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let mut conn = Connection::open_with_flags(draft.path(), flags).map_err(failed("opening"))?;
+    let conn = Connection::open_with_flags(draft.path(), flags).map_err(failed("opening"))?;
     // Nobody else has it, and nobody misses it before it is whole.
     conn.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
         .map_err(failed("setting up"))?;
-    schema::migrate(&mut conn, path)?;
+    schema::make(&conn, path)?;
     conn.execute_batch("PRAGMA journal_mode=WAL;").map_err(failed("setting up"))?;
     conn.close().map_err(|(_, error)| failed("closing")(error))?;
     Ok(draft)

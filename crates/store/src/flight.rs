@@ -114,11 +114,13 @@ pub(crate) type FlightId = [u8; 8];
 /// What a flight file holds.
 pub(crate) struct Marks {
     pub id: FlightId,
-    records: Vec<u8>,
+    /// The whole file, its head too.
+    content: Vec<u8>,
 }
 
 impl Marks {
-    /// Reads the file; None where there is none, or none that can be understood: it clears no call then.
+    /// Reads the file, which is a megabyte, for who has calls to judge; None where there is none, or none that can be
+    /// understood: it clears no call then.
     pub(crate) fn read(run: &Path) -> Result<Option<Marks>, StoreFault> {
         let path = run.join(FLIGHT_FILE);
         if places::examine(&path)? != places::Found::Present {
@@ -126,17 +128,16 @@ impl Marks {
         }
         let content = std::fs::read(&path).map_err(StoreFault::file(&path, "reading"))?;
         let is_whole = |head: &[u8]| head[..8] == OLD_MAGIC || head[..8] == MAGIC && content.len() >= SIZE;
-        let parts = content.split_at_checked(RECORD).filter(|(head, _)| is_whole(head));
-        Ok(parts.map(|(head, records)| {
-            let mut id = [0; 8];
-            id.copy_from_slice(&head[8..]);
-            Marks { id, records: records.to_vec() }
-        }))
+        let Some(head) = content.first_chunk::<RECORD>().filter(|head| is_whole(&head[..])) else { return Ok(None) };
+        let mut id = [0; 8];
+        id.copy_from_slice(&head[8..]);
+        Ok(Some(Marks { id, content }))
     }
 
     fn holds(&self, call: CallNumber, boot: BootId) -> bool {
-        self.records
+        self.content
             .chunks_exact(RECORD)
+            .skip(1)
             .any(|record| record[..8] == call.0.to_le_bytes() && record[8..15] == boot.0 && record[15] == IN_FLIGHT)
     }
 

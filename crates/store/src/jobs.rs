@@ -46,6 +46,7 @@ impl Engine {
                 self.results.remove(conn, *call)?;
                 return calls::forget(conn, *call);
             }
+            Job::Heard(call) => return calls::heard(conn, *call),
             Job::PutPins { pins, note } => {
                 pins.iter().try_for_each(|it| pin::save(conn, it))?;
                 note.as_ref()

@@ -3,6 +3,7 @@
 use crate::anchor::Anchor;
 use crate::seal::Seal;
 use crate::{CallRecord, Pin, calls, pin};
+use bytes::Bytes;
 use policy::Grant;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -23,14 +24,14 @@ pub struct Snapshot {
     pub capabilities: String,
     /// Its instructions.
     pub instructions: Option<String>,
-    /// The JSON array of its tools as it sent it; None where it has no such list. So the next three.
-    pub tools: Option<String>,
+    /// The JSON array of its tools as it sent it, text; None where it has no such list. So the next three.
+    pub tools: Option<Bytes>,
     /// Prompts.
-    pub prompts: Option<String>,
+    pub prompts: Option<Bytes>,
     /// Resources.
-    pub resources: Option<String>,
+    pub resources: Option<Bytes>,
     /// Resource templates.
-    pub templates: Option<String>,
+    pub templates: Option<Bytes>,
     /// What was read of the tools, in a form that only its reader knows.
     pub facts: Option<Vec<u8>>,
 }
@@ -76,6 +77,16 @@ fn all<T>(conn: &Connection, sql: &str, read: fn(&Row<'_>) -> Sql<T>) -> Sql<Vec
     conn.prepare(sql)?.query_map([], read)?.collect()
 }
 
+/// What is shown of a list is cut from it: it is copied no more.
+fn list(row: &Row<'_>, column: usize) -> Sql<Option<Bytes>> {
+    Ok(row.get::<_, Option<String>>(column)?.map(Bytes::from))
+}
+
+fn text(list: &Option<Bytes>) -> Sql<Option<&str>> {
+    let text = list.as_deref().map(str::from_utf8).transpose();
+    text.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
 impl Kept {
     pub(crate) fn read(conn: &Connection, seal: Option<&Seal>) -> Sql<Kept> {
         Ok(Kept {
@@ -92,10 +103,10 @@ impl Kept {
                         server_info: row.get(4)?,
                         capabilities: row.get(5)?,
                         instructions: row.get(6)?,
-                        tools: row.get(7)?,
-                        prompts: row.get(8)?,
-                        resources: row.get(9)?,
-                        templates: row.get(10)?,
+                        tools: list(row, 7)?,
+                        prompts: list(row, 8)?,
+                        resources: list(row, 9)?,
+                        templates: list(row, 10)?,
                         facts: row.get(11)?,
                     })
                 },
@@ -129,10 +140,10 @@ pub(crate) fn save_snapshot(conn: &Connection, it: &Snapshot) -> Sql<()> {
         it.server_info,
         it.capabilities,
         it.instructions,
-        it.tools,
-        it.prompts,
-        it.resources,
-        it.templates,
+        text(&it.tools)?,
+        text(&it.prompts)?,
+        text(&it.resources)?,
+        text(&it.templates)?,
         it.facts
     ])?;
     forget_old_launches(conn, "catalogs", &it.server)

@@ -205,7 +205,10 @@ impl Store {
             schema::migrate(known, &path)?;
             own_keys::check(known, &keys, &dir)?;
             own_keys::key_digests(known, &keys).map_err(StoreFault::sql(&path, "keying digests"))?;
-            let (now, marks) = ((options.clock)(), Marks::read(run)?);
+            let now = (options.clock)();
+            let were_announced =
+                settle::has_intents(known).map_err(StoreFault::sql(&path, "looking for open calls"))?;
+            let marks = if were_announced { Marks::read(run)? } else { None };
             let mut read = || {
                 // In one transaction: one state, and one lock of the file.
                 let known = known.unchecked_transaction()?;

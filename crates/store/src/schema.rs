@@ -1,4 +1,5 @@
-//! The tables. Migrations are forward only: a published step is never edited, a new one is appended.
+//! The tables. Migrations are forward only: a published step is never edited, a new one is appended, and what all of them
+//! leave is written down once more for databases that are new.
 
 use crate::StoreFault;
 use rusqlite::Connection;
@@ -17,6 +18,15 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/6_keyed_digests.sql")),
     M::up(include_str!("schema/7_grants_by.sql")),
 ];
+
+/// What the steps leave behind, made at once: a first start waits for it.
+const WHOLE: &str = include_str!("schema/whole.sql");
+
+/// Makes the tables of a database that is new and not in use yet.
+pub(crate) fn make(conn: &Connection, path: &Path) -> Result<(), StoreFault> {
+    let script = format!("BEGIN;{WHOLE}PRAGMA user_version = {};COMMIT;", STEPS.len());
+    conn.execute_batch(&script).map_err(StoreFault::sql(path, "making the tables"))
+}
 
 /// Refuses other programs' files and those of newer versions, before anything is changed.
 pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), StoreFault> {
@@ -52,6 +62,36 @@ mod tests {
     #[allow(clippy::unwrap_used)]
     fn steps_are_valid() {
         Migrations::from_slice(STEPS).validate().unwrap();
+    }
+
+    /// A new database is what an old one has become, so that there is one kind only.
+    #[test]
+    #[allow(clippy::unwrap_used)]
+    fn a_new_database_is_what_all_steps_leave() {
+        let all = |conn: &Connection| {
+            let mut found = Vec::new();
+            for table in ["sqlite_schema", "meta", "sqlite_sequence", "facet_words_config", "facet_words_data"] {
+                let columns = if table == "sqlite_schema" { "type, name, tbl_name, sql" } else { "*" };
+                let mut select = conn.prepare(&format!("SELECT {columns} FROM {table} ORDER BY 1, 2")).unwrap();
+                let width = select.column_count();
+                let rows = select.query_map([], |row| {
+                    (0..width).map(|at| row.get::<_, rusqlite::types::Value>(at)).collect::<Result<Vec<_>, _>>()
+                });
+                found.push((table.to_owned(), rows.unwrap().map(Result::unwrap).collect::<Vec<_>>()));
+            }
+            for pragma in ["user_version", "application_id", "page_size", "encoding", "auto_vacuum"] {
+                let value =
+                    conn.pragma_query_value(None, pragma, |row| row.get::<_, rusqlite::types::Value>(0)).unwrap();
+                found.push((pragma.to_owned(), vec![vec![value]]));
+            }
+            found
+        };
+        let mut stepped = Connection::open_in_memory().unwrap();
+        Migrations::from_slice(STEPS).to_latest(&mut stepped).unwrap();
+        let made = Connection::open_in_memory().unwrap();
+        make(&made, Path::new("")).unwrap();
+        assert_eq!(all(&made), all(&stepped));
+        check(&made, Path::new("")).unwrap();
     }
 
     /// What version 2 held fast stays, one text of each entry, and has room for more.

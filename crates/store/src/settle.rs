@@ -32,9 +32,18 @@ struct Open {
     record: Option<Box<CallRecord>>,
 }
 
+/// Whether a call was announced that has no end: only of those the flight marks tell anything.
+pub(crate) fn has_intents(conn: &Connection) -> rusqlite::Result<bool> {
+    conn.query_row("SELECT EXISTS(SELECT 1 FROM calls WHERE intent > 0)", [], |row| row.get(0))
+}
+
 /// All that was open.
 #[derive(Default)]
-pub(crate) struct Left(Vec<Open>);
+pub(crate) struct Left {
+    open: Vec<Open>,
+    /// Ran without a record, and perhaps nobody has had the answer.
+    unheard: Vec<CallRecord>,
+}
 
 impl Left {
     /// Judges what is open by the boot and the flight marks of the last run. Reads only.
@@ -46,7 +55,7 @@ impl Left {
         let mut select = conn.prepare(
             "SELECT call, intent, state, client IS NOT NULL, key IS NOT NULL OR task IS NOT NULL, coalesce(scope, 0) > 0,
                 coalesce(expires_at, 0), coalesce(outcome, 0), session, asked FROM calls
-                WHERE intent > 0 OR state = 1 ORDER BY intent, call",
+                WHERE (intent > 0 OR state = 1) AND (client IS NOT NULL OR state <> 5) ORDER BY intent, call",
         )?;
         let mut rows = select.query([])?;
         let mut all = Vec::new();
@@ -89,12 +98,13 @@ impl Left {
             let fate = standing.is_running().then_some(judged);
             all.push(Open { call, intent: intent.filter(|_| seq > 0), outcome, fate, state, record });
         }
-        Ok(Left(all))
+        Ok(Left { open: all, unheard: unheard(conn, &mut facets)? })
     }
 
     /// Brings what was read to how it stands now.
     pub(crate) fn bring(&self, kept: &mut Kept, now: u64) {
-        for open in &self.0 {
+        kept.calls.extend(self.unheard.iter().cloned());
+        for open in &self.open {
             if let Some(record) = &open.record {
                 kept.calls.push((**record).clone());
             }
@@ -120,7 +130,7 @@ impl Left {
     /// Writes the ends, and how the records stand.
     fn write(&self, conn: &Connection, writer: &mut Writer, seal: &Seal, now: u64) -> rusqlite::Result<Vec<Recovered>> {
         let mut recovered = Vec::new();
-        for open in &self.0 {
+        for open in &self.open {
             let line = open.intent.as_ref().map(Stored::line);
             if let Some(line) = &line {
                 writer.recovered(conn, line, open.outcome, now)?;
@@ -144,6 +154,36 @@ impl Left {
         }
         Ok(recovered)
     }
+}
+
+/// Calls without a record that ran and whose answers are not known to have left, as far as their intents tell.
+fn unheard(conn: &Connection, facets: &mut Facets) -> rusqlite::Result<Vec<CallRecord>> {
+    let mut select = conn.prepare(
+        "SELECT call, intent, session, asked, outcome, ended_at FROM calls WHERE state = 5 AND client IS NULL ORDER BY call",
+    )?;
+    let mut rows = select.query([])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        let intent = facets.rows(conn, "WHERE seq = ?", &[Value::Integer(row.get(1)?)])?.pop();
+        let Some(intent) = intent else { continue };
+        let (intent, outcome) = (intent.line(), row.get::<_, i64>(4)?);
+        all.push(CallRecord {
+            state: CallState::Settled,
+            session: row.get(2)?,
+            name: intent.item.to_owned(),
+            asked: calls::hash_or_none(row, 3)?,
+            outcome: Outcome::from_code(outcome as u64).unwrap_or(Outcome::None),
+            ended_ms: row.get::<_, i64>(5)? as u64,
+            ..CallRecord::new(
+                CallNumber(row.get::<_, i64>(0)? as u64),
+                intent.client,
+                intent.server,
+                intent.item,
+                intent.at,
+            )
+        });
+    }
+    Ok(all)
 }
 
 /// The record of a call that had none, as far as its intent tells.
@@ -187,7 +227,7 @@ pub(crate) fn begin(
     let has_gap = tip.is_some_and(|(_, kind)| kind != Some(Kind::Stop.code()));
     let mut writer = Writer::new(keys.clone(), tip.map(|(tip, _)| tip).unwrap_or_default());
     let recovered = left.write(&transaction, &mut writer, seal, at)?;
-    calls::tidy(&transaction)?;
+    calls::tidy(&transaction, at)?;
     if has_gap {
         let detail = "{\"reason\":\"the last run did not stop in order\"}";
         writer.line(&transaction, Line { kind: Kind::Gap.code(), at, detail, ..Line::default() })?;

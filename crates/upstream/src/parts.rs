@@ -51,6 +51,11 @@ impl Parts {
         Rc::new(Parts { launcher, logs, search, environment, home, patience, starts })
     }
 
+    /// Keeps servers from starting until it is dropped: what is done meanwhile has the processors to itself.
+    pub fn hold_starts(&self) -> impl Drop + use<> {
+        Held(Arc::clone(&self.starts).try_acquire_many_owned(STARTS as u32).ok())
+    }
+
     /// A turn to start; it ends when it is dropped, or after two seconds so that one that hangs keeps nobody waiting.
     pub(crate) async fn turn(&self) -> Turn {
         let permit = Arc::clone(&self.starts).acquire_owned().await.ok();
@@ -122,6 +127,15 @@ impl Parts {
     /// Where a server's log is written.
     pub(crate) fn log_file(&self, name: &str) -> Option<String> {
         Some(self.logs.server(name).file())
+    }
+}
+
+/// All turns to start at once.
+struct Held(Option<OwnedSemaphorePermit>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        drop(self.0.take());
     }
 }
 

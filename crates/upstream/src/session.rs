@@ -47,8 +47,9 @@ pub(crate) struct Session {
     pub(crate) pending: RefCell<FxHashMap<u64, Pending>>,
     pub(crate) counters: Rc<Counters>,
     pub(crate) listener: Weak<dyn Listener>,
-    /// Wakes the sweep for deadlines when something begins to wait.
+    /// Wakes the sweep for deadlines when something has a nearer one than it waits for.
     pub(crate) busy: Notify,
+    awaited: Cell<Option<Instant>>,
     own_origin: Origin,
     /// Whether the server has been asked to tell of changed lists.
     pub(crate) listening: Cell<bool>,
@@ -76,6 +77,7 @@ impl Session {
             counters,
             listener,
             busy: Notify::new(),
+            awaited: Cell::new(None),
             own_origin: modern_server::own_origin(env!("CARGO_PKG_VERSION")),
             listening: Cell::new(false),
         })
@@ -173,11 +175,7 @@ impl Session {
         let message = Message { id: Some(id), method, name, headers, text: Text::Params(params) };
         // Entered before the bytes leave: a fast server's first notice must find it.
         let deadline = Instant::now() + budget;
-        let was_idle = {
-            let mut pending = self.pending.borrow_mut();
-            pending.insert(id, Pending { waiter, deadline, budget, own, errand });
-            pending.len() == 1
-        };
+        self.pending.borrow_mut().insert(id, Pending { waiter, deadline, budget, own, errand });
         if let Err(fault) = self.send(&message) {
             let entry = self.pending.borrow_mut().remove(&id);
             if let Some(entry) = entry {
@@ -186,7 +184,8 @@ impl Session {
                     SendFault::Closed => Failure::Unavailable("its connection has just ended".into()),
                 }));
             }
-        } else if was_idle {
+        } else if self.awaited.get().is_none_or(|awaited| deadline < awaited) {
+            self.awaited.set(Some(deadline));
             self.busy.notify_one();
         }
     }
@@ -254,7 +253,8 @@ impl Session {
 
     /// The next deadline of anything that waits.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.pending.borrow().values().map(|pending| pending.deadline).min()
+        self.awaited.set(self.pending.borrow().values().map(|pending| pending.deadline).min());
+        self.awaited.get()
     }
 
     /// Ends everything whose deadline has passed.

@@ -9,8 +9,10 @@ use tokio::sync::Notify;
 
 /// How long after the last request or answer.
 const MOMENT: Duration = Duration::from_micros(60);
-/// With more exchanges than these at once there is always something to do, and others want the processor.
-const FEW: u32 = 2;
+/// More exchanges than these that begin within `BURST` are many at once: there is always something to do, and others want
+/// the processor. Those that have been open for long are none of them; they wait for somebody who may never answer.
+const FEW: usize = 2;
+const BURST: Duration = Duration::from_micros(15);
 /// So many exchanges by themselves, one after the other, show that there are not many at once any more.
 const CALM: u32 = 64;
 
@@ -20,7 +22,8 @@ thread_local! {
 
 #[derive(Default)]
 struct Awake {
-    open: Cell<u32>,
+    /// When the last exchanges began, the oldest first.
+    begun: Cell<[Option<Instant>; FEW]>,
     /// Exchanges by themselves that are still to come before it is calm.
     crowded: Cell<u32>,
     until: Cell<Option<Instant>>,
@@ -29,11 +32,21 @@ struct Awake {
 }
 
 impl Awake {
-    fn stay(&self) {
-        if self.open.get() > FEW || self.crowded.get() > 0 {
+    /// Another exchange begins.
+    fn count(&self, now: Instant) {
+        let mut begun = self.begun.get();
+        let is_burst = begun[0].is_some_and(|first| now.duration_since(first) < BURST);
+        begun.rotate_left(1);
+        begun[FEW - 1] = Some(now);
+        self.begun.set(begun);
+        self.crowded.set(if is_burst { CALM } else { self.crowded.get().saturating_sub(1) });
+    }
+
+    fn stay(&self, now: Instant) {
+        if self.crowded.get() > 0 {
             return;
         }
-        self.until.set(Some(Instant::now() + MOMENT));
+        self.until.set(Some(now + MOMENT));
         if self.is_asleep.replace(false) {
             self.wake.notify_one();
         }
@@ -47,9 +60,9 @@ impl Open {
     /// A request is about to be sent on.
     pub fn begin() -> Open {
         AWAKE.with(|awake| {
-            awake.open.set(awake.open.get() + 1);
-            awake.crowded.set(if awake.open.get() > FEW { CALM } else { awake.crowded.get().saturating_sub(1) });
-            awake.stay();
+            let now = Instant::now();
+            awake.count(now);
+            awake.stay(now);
         });
         Open(())
     }
@@ -58,8 +71,9 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         AWAKE.with(|awake| {
-            awake.open.set(awake.open.get() - 1);
-            awake.stay();
+            if awake.crowded.get() == 0 {
+                awake.stay(Instant::now());
+            }
         });
     }
 }
@@ -102,22 +116,32 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_awake_around_few_exchanges_and_not_among_many() {
+    fn it_stays_awake_around_single_exchanges_and_not_among_many_at_once() {
+        let later = || {
+            std::iter::repeat_with(Instant::now).find({
+                let begun = Instant::now();
+                move |now| now.duration_since(begun) > BURST
+            })
+        };
         assert!(!is_awake());
-        let first = Open::begin();
+        let stuck: Vec<Open> = (0..FEW).map(|_| Open::begin()).collect();
         assert!(is_awake());
-        let second = Open::begin();
-        assert!(is_awake());
-        let third = Open::begin();
+        later();
+        drop(Open::begin());
+        assert!(is_awake(), "others that wait for ever do not count");
+        later();
+        let now = Instant::now();
+        AWAKE.with(|awake| (0..=FEW).for_each(|_| awake.count(now)));
+        drop(Open::begin());
         assert!(!is_awake(), "there is enough to do");
-        drop((first, second, third));
-        assert!(!is_awake(), "more of them may come at once");
         for _ in 0..CALM {
+            later();
             drop(Open::begin());
         }
         assert!(is_awake(), "they come one by one");
-        drop(Open::begin());
+        drop(stuck);
         assert!(is_awake(), "the next request may be on its way");
+        later();
         drop(Open::begin());
         rest();
         assert!(!is_awake());

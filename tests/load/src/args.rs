@@ -6,7 +6,8 @@ use std::time::Duration;
 
 pub const USAGE: &str = "\
 load calls|list [--calls N] [--in-flight K] [--tool NAME]… [--pause MS] [--arguments JSON] [--era legacy|modern] [--pid [NAME=]PID]… PEER
-load start [--kill PID] [--expect TOOLS] --socket PATH -- COMMAND…   spawn a hub; until it answers, until all is listed
+load start [--kill PID] [--expect TOOLS] [--each NAME]… --socket PATH -- COMMAND…
+    spawn a hub; until it answers, until all is listed, until each of these tools has answered a call
 load ready [--servers N] [--expect TOOLS] -- COMMAND…                spawn servers; until all is listed
 load beside [--calls N] [--rounds N] --good SERVER --bad SERVER=PID --socket PATH   latency with nobody stuck, and with stuck peers
 load idle [--seconds N] --pid [NAME=]PID…
@@ -59,6 +60,8 @@ pub struct Args {
     pub good: String,
     pub bad: Option<(String, u32)>,
     pub kill: Option<u32>,
+    /// Tools that are called once, all at the same time.
+    pub each: Vec<String>,
     pub socket: Option<PathBuf>,
     pub target: Target,
 }
@@ -92,6 +95,7 @@ impl Args {
             good: String::new(),
             bad: None,
             kill: None,
+            each: Vec::new(),
             socket: None,
             target: Target::Command(Vec::new()),
         };
@@ -119,6 +123,7 @@ impl Args {
                         value.split_once('=').ok_or_else(|| Fault::Usage("--bad SERVER=PID".to_owned()))?;
                     parsed.bad = Some((name.to_owned(), number(pid)?));
                 }
+                "--each" => parsed.each.push(value),
                 "--kill" => parsed.kill = Some(number(&value)?),
                 "--url" => parsed.target = Target::Url(value),
                 "--socket" => {

@@ -44,8 +44,9 @@ pub fn ready(args: &Args) -> Result<Value, Fault> {
     Ok(json!({"mode": "ready", "servers": args.servers, "tools": tools, "listed_ms": ms(start)}))
 }
 
-/// Spawns a hub, or ends the one that runs and spawns it again: until it answers, until all its tools are listed.
-/// It is left running.
+/// Spawns a hub, or ends the one that runs and spawns it again: until it answers, until all its tools are listed, and
+/// until each server has answered: a call waits for its server to be ready, which is after it has given its lists
+/// itself. It is left running.
 pub fn start(args: &Args) -> Result<Value, Fault> {
     let (Target::Command(command), Some(socket)) = (&args.target, &args.socket) else {
         return Err(Fault::Usage("which command, which socket?".to_owned()));
@@ -61,7 +62,33 @@ pub fn start(args: &Args) -> Result<Value, Fault> {
     let mut peer = greeted(socket, start)?;
     let answered = ms(start);
     let tools = until_listed(&mut peer, Era::Legacy, args.expect)?;
-    Ok(json!({"mode": "start", "pid": child.id(), "answered_ms": answered, "tools": tools, "listed_ms": ms(start)}))
+    let listed = ms(start);
+    until_called(&mut peer, args)?;
+    let pid = child.id();
+    Ok(
+        json!({"mode": "start", "pid": pid, "answered_ms": answered, "tools": tools, "listed_ms": listed, "ready_ms": ms(start)}),
+    )
+}
+
+/// Calls each of the tools that were named, all at once, until all have answered.
+fn until_called(peer: &mut dyn Peer, args: &Args) -> Result<(), Fault> {
+    /// Above those of the lists.
+    const FIRST: u64 = 1_000_000;
+    for (id, tool) in (FIRST..).zip(&args.each) {
+        peer.send(0, &wire::Request::call(tool, &args.arguments, Era::Legacy).text(id))?;
+    }
+    let (mut open, mut bad) = (args.each.len(), None);
+    while open > 0 {
+        peer.turn(&mut |_, text| {
+            if wire::id_of(text).is_some_and(|id| id >= FIRST) {
+                open -= 1;
+                if !wire::is_good(text) {
+                    bad = Some(String::from_utf8_lossy(text).into_owned());
+                }
+            }
+        })?;
+    }
+    bad.map_or(Ok(()), |text| Err(Fault::Peer(format!("a call was answered by {text}"))))
 }
 
 /// Kills a process and waits until it is gone: until then it holds its locks. The first of its threads is shown as a

@@ -62,7 +62,8 @@ fn reason(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Cli;
+    use crate::args::{Cli, ServeAlone};
+    use clap::CommandFactory;
 
     fn check(line: &str, expect: &str) {
         let error = Cli::try_parse_from(line.split(' ')).map(|_| ());
@@ -76,6 +77,22 @@ mod tests {
         check("callgate status extra", "unexpected argument 'extra' found");
         check("callgate serve --port 70000", "invalid value '70000' for '--port <N>': 70000 is not in 0..=65535");
         check("callgate stats", "unrecognized subcommand 'stats'; tip: a similar subcommand exists: 'status'");
+    }
+
+    #[test]
+    fn serve_alone_is_the_serve_of_the_whole_tree() {
+        let shown = |command: &clap::Command| {
+            let text = |help: Option<&clap::builder::StyledStr>| help.map(ToString::to_string);
+            let args = command.get_arguments();
+            let mut args: Vec<_> =
+                args.map(|arg| (arg.get_id().to_string(), arg.is_hide_set(), text(arg.get_help()))).collect();
+            args.sort();
+            (args, text(command.get_about()))
+        };
+        let (mut whole, mut alone) = (Cli::command(), ServeAlone::command());
+        whole.build();
+        alone.build();
+        assert_eq!(whole.find_subcommand("serve").map(shown), Some(shown(&alone)));
     }
 
     #[test]

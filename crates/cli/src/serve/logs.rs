@@ -15,7 +15,7 @@ use upstream::logs::{HUB_LOG, Line, Logs, Redactor};
 /// Lines that a live reader may lag behind.
 const LAG: usize = 256;
 /// Lines that wait for the file; more are dropped and counted.
-const QUEUED: usize = 4096;
+const QUEUED: usize = 1024;
 /// Lines that are kept for whoever begins to follow.
 const RECENT: usize = 1000;
 
@@ -25,7 +25,8 @@ static RECENT_LINES: Mutex<Option<Recent>> = Mutex::new(None);
 /// The last lines, and where the next ones are told.
 struct Recent {
     lines: VecDeque<Arc<str>>,
-    live: broadcast::Sender<Arc<str>>,
+    /// Made for the first who follows.
+    live: Option<broadcast::Sender<Arc<str>>>,
 }
 
 fn recent() -> MutexGuard<'static, Option<Recent>> {
@@ -34,8 +35,8 @@ fn recent() -> MutexGuard<'static, Option<Recent>> {
 
 /// Begins the hub's log; it ends when the guard is dropped.
 pub(super) fn begin(file: Rotating, redactor: Redactor) -> WorkerGuard {
-    *recent() = Some(Recent { lines: VecDeque::new(), live: broadcast::channel(LAG).0 });
-    // The crate's own limit takes 4 MB, all of it touched at start.
+    *recent() = Some(Recent { lines: VecDeque::new(), live: None });
+    // Their room is touched at start: with the crate's own limit 4 MB.
     let (pen, guard) = NonBlockingBuilder::default().buffered_lines_limit(QUEUED).finish(file);
     let level = std::env::var("CALLGATE_LOG").unwrap_or_else(|_| "info".into());
     let filter = tracing_subscriber::EnvFilter::try_new(level).unwrap_or_else(|_| "info".into());
@@ -93,15 +94,16 @@ impl Recent {
             self.lines.pop_front();
         }
         self.lines.push_back(Arc::clone(&line));
-        // Nobody may be listening.
-        let _ = self.live.send(line);
+        // Nobody may be listening any more.
+        let _ = self.live.as_ref().map(|live| live.send(line));
     }
 
     /// Both at one moment, so that nothing is missing or doubled between them.
-    fn follow(&self, lines: usize) -> LogLines {
+    fn follow(&mut self, lines: usize) -> LogLines {
         let last =
             self.lines.iter().skip(self.lines.len().saturating_sub(lines)).map(|line| line.to_string()).collect();
-        LogLines { last, live: Some(Live::of(self.live.subscribe(), |line| line.to_string())) }
+        let live = self.live.get_or_insert_with(|| broadcast::channel(LAG).0);
+        LogLines { last, live: Some(Live::of(live.subscribe(), |line| line.to_string())) }
     }
 }
 
@@ -140,7 +142,7 @@ impl LogSource for Reading {
     fn open(&self, of: &LogOf, lines: usize, tail: Tail) -> io::Result<LogLines> {
         match (of, tail) {
             (LogOf::Hub, Tail::Last) => Ok(LogLines { last: self.read_back(lines)?, live: None }),
-            (LogOf::Hub, Tail::Follow) => Ok(match &*recent() {
+            (LogOf::Hub, Tail::Follow) => Ok(match &mut *recent() {
                 Some(recent) => recent.follow(lines),
                 None => LogLines { last: self.read_back(lines)?, live: None },
             }),
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn following_begins_where_the_last_lines_end() {
-        let mut recent = Recent { lines: VecDeque::new(), live: broadcast::channel(LAG).0 };
+        let mut recent = Recent { lines: VecDeque::new(), live: None };
         for n in 0..RECENT + 2 {
             recent.add(n.to_string().into());
         }

@@ -19,6 +19,7 @@ use quick::Quick;
 pub use secrets::REMOVED;
 use secrets::Secrets;
 use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
 
 /// What begins every sentence that the hub puts into a server's result. No server's text keeps it (T12).
 pub const LEAD: &str = "[callgate]";
@@ -78,14 +79,16 @@ pub struct Cleaned {
 #[derive(Clone, Debug)]
 pub struct Cleaner {
     secrets: Secrets,
-    quick: Quick,
+    quick: Arc<Quick>,
 }
 
 impl Cleaner {
     /// For a server that knows these secrets: their values. Those under 8 bytes are left alone.
     pub fn new<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Cleaner {
+        // Most servers know none, and what is looked for then is made once.
+        static OF_NONE: LazyLock<Arc<Quick>> = LazyLock::new(|| Arc::new(Quick::new(&Secrets::new([]))));
         let secrets = Secrets::new(secrets);
-        let quick = Quick::new(&secrets);
+        let quick = if secrets.longest == 0 { Arc::clone(&OF_NONE) } else { Arc::new(Quick::new(&secrets)) };
         Cleaner { secrets, quick }
     }
 

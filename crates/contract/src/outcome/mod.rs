@@ -5,7 +5,7 @@ mod pending;
 mod tell;
 
 pub use pending::Pending;
-pub use tell::{Told, tell};
+pub use tell::{Told, tell, tell_error};
 
 use crate::ids::CallId;
 use crate::problem::Problem;

@@ -86,6 +86,30 @@ pub fn tell(result: &[u8], all: &[Told<'_>]) -> Result<Vec<u8>, TextFault> {
     Ok(edit.apply(result))
 }
 
+/// A server's JSON-RPC error with these things told: it has no place for blocks, so that they stand in front of its message.
+///
+/// # Errors
+/// Where the error is no JSON object.
+pub fn tell_error(error: &[u8], all: &[Told<'_>]) -> Result<Vec<u8>, TextFault> {
+    let tree = Tree::lenient(error)?;
+    let root = tree.root();
+    if root.kind() != Kind::Object {
+        return Err(TextFault::Syntax(root.span().start));
+    }
+    let mut edit = Edit { root, splices: Vec::new(), missing: Vec::new() };
+    let sentences: Vec<String> = all.iter().filter_map(|told| told.sentence(true)).collect();
+    let quoted = Plain::from(sentences.join(" ").as_str()).to_string();
+    match last(root, "message").filter(|message| message.kind() == Kind::String) {
+        _ if sentences.is_empty() => {}
+        Some(message) => {
+            let at = message.span().start + 1;
+            edit.splices.push(Splice { at, until: at, text: format!("{} ", quoted.trim_matches('"')) });
+        }
+        None => edit.missing.push(format!("\"message\":{quoted}")),
+    }
+    Ok(edit.apply(error))
+}
+
 fn block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", Plain::from(text))
 }

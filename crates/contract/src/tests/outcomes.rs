@@ -1,7 +1,7 @@
 //! The shape of refusals.
 
 use crate::answer::Changes;
-use crate::outcome::{Pending, Told, tell};
+use crate::outcome::{Pending, Told, tell, tell_error};
 use crate::{CallId, Code, Output, Problem, Refusal};
 use serde_json::{Value, json};
 
@@ -106,4 +106,20 @@ fn a_replay_says_so_and_an_error_says_how_to_run_it_again() {
         assert!(tell(bad.as_bytes(), &[Told::Replayed]).is_err(), "{bad}");
     }
     assert!(tell(b"{}", &[Told::Edited("{")]).is_err());
+}
+
+#[test]
+fn an_error_is_told_in_front_of_its_message() {
+    let check = |error: &str, expect: &str| {
+        let told = tell_error(error.as_bytes(), &[Told::Edited("{\"n\":2}")]).unwrap();
+        let told = String::from_utf8(told).unwrap();
+        assert!(told.starts_with(expect.split('…').next().unwrap()), "{told}");
+        assert!(told.ends_with(expect.split('…').next_back().unwrap()), "{told}");
+    };
+    check(
+        r#"{"code":1,"message":"no \"x\"","data":{"a":1.10}}"#,
+        r#"{"code":1,"message":"[callgate] A person changed … with these: {\"n\":2} no \"x\"","data":{"a":1.10}}"#,
+    );
+    check(r#"{"code":1}"#, r#"{"message":"[callgate] A person changed … with these: {\"n\":2}","code":1}"#);
+    assert!(tell_error(b"[]", &[Told::Replayed]).is_err());
 }

@@ -1,5 +1,6 @@
 //! What was read of tools before. A definition whose text is known byte for byte is neither parsed nor hashed nor scanned
-//! again, whether it comes from its server or from the store.
+//! again, whether it comes from its server or from the store. What the store says of it is believed as far as its pins are:
+//! who can write there could as well approve the text.
 
 use bytes::Bytes;
 use contract::Tool;

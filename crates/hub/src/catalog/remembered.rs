@@ -23,10 +23,10 @@ pub(crate) fn rows(backend: &Backend, listing: &Listing, known: &Known) -> (EraM
         server_info: text(&listing.server_info),
         capabilities: text(&listing.capabilities),
         instructions: listing.instructions.clone(),
-        tools: Some(tools),
-        prompts: Some(array(&listing.prompts)),
-        resources: Some(array(&listing.resources)),
-        templates: Some(array(&listing.templates)),
+        tools: Some(tools.into()),
+        prompts: Some(array(&listing.prompts).into()),
+        resources: Some(array(&listing.resources).into()),
+        templates: Some(array(&listing.templates).into()),
         facts: Some(facts),
     };
     (era, snapshot)
@@ -34,7 +34,7 @@ pub(crate) fn rows(backend: &Backend, listing: &Listing, known: &Known) -> (EraM
 
 /// The lists of a snapshot, and what is known of their tools; None: nothing that this version knows.
 pub(crate) fn recall(snapshot: &Snapshot) -> Option<(Listing, Option<Known>)> {
-    let bytes = |list: &Option<String>| Bytes::from(list.clone().unwrap_or_default());
+    let bytes = |list: &Option<Bytes>| list.clone().unwrap_or_default();
     let entries = |text: &Bytes| object::elements(text).map(|range| text.slice(range)).collect();
     let tools = bytes(&snapshot.tools);
     let known = snapshot.facts.as_ref().and_then(|facts| Known::recall(&tools, facts));

@@ -113,6 +113,28 @@ fn every_name_is_unique_and_legal() {
     assert_eq!(catalog.pages(ListKind::Tools).count(), 26);
 }
 
+/// What was found out about a tool, its compiled schema above all, outlives a restart of its server.
+#[test]
+fn a_list_that_comes_again_leaves_the_shelf_as_it_is() {
+    let backend = Backend::new("a", Rules::default(), None, Weak::new());
+    let shown = || backend.shelf().tools.iter().map(|tool| tool.own_name().to_string()).collect::<Vec<_>>();
+    let one = ["one".to_owned()];
+    backend.shelve(listing(&one));
+    let first = backend.shelf();
+    backend.shelve(listing(&one));
+    assert!(Rc::ptr_eq(&first, &backend.shelf()), "nothing was read anew");
+    backend.review_again();
+    assert!(!Rc::ptr_eq(&first, &backend.shelf()), "what is held fast has changed");
+    backend.shelve(listing(&["two".to_owned()]));
+    assert_eq!(shown(), ["two"]);
+    backend.shelve(listing(&one));
+    assert_eq!(shown(), ["one"]);
+    backend.clear();
+    backend.shelve(listing(&one));
+    assert_eq!(shown(), ["one"]);
+    backend.clear();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 

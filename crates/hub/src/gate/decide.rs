@@ -3,7 +3,7 @@
 
 use super::case::Case;
 use super::moves::{self, Move};
-use super::{absent, hold, meet, now_ms, rest, retold, still, task as tasks};
+use super::{absent, hold, judged, meet, now_ms, rest, retold, still, task as tasks};
 use crate::ask::{self, Pending};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
@@ -127,10 +127,8 @@ async fn approve(
                        them is gone, or they were changed. It can only be denied; its client can ask anew then";
         return Err(Refused::new("unreadable", message).then(format!("callgate approval deny {}", case.id())));
     }
-    let judged = case.judgement.borrow().clone();
-    let most = judged.as_ref().map_or(Scope::Once, Judgement::most);
     // A tool that asks once is remembered unless the person says otherwise (rules.md 3).
-    let usual = judged.as_ref().map_or(Scope::Once, Judgement::usual);
+    let (usual, most) = judged::scopes(core, case);
     let scope = scope.unwrap_or(if edited.is_some() { Scope::Once } else { usual });
     if scope > most {
         let message = format!("this call can be remembered for `{}` at most", most.as_str());

@@ -3,7 +3,7 @@
 use super::apart::Judging;
 use super::case::Case;
 use super::still::{self, Still};
-use super::{absent, apart, decide, hold, now_ms, review, road, settle, task};
+use super::{absent, apart, decide, hold, judged, now_ms, review, road, settle, task};
 use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
@@ -14,7 +14,7 @@ use crate::who::Who;
 use bytes::Bytes;
 use contract::Arguments;
 use frame::object;
-use policy::{CallState, Effect, Event, Fallback, Judgement, Scope, Target, Then};
+use policy::{CallState, Effect, Event, Fallback, Judgement, Target, Then};
 use std::borrow::Cow;
 use std::rc::Rc;
 use store::{CallRecord, Job, Method};
@@ -54,7 +54,7 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
     WaitingCall {
         waiters: u32::try_from(case.waiters()).unwrap_or(u32::MAX),
         unverified: !Who::of_id(&record.client).is_verified(),
-        most: case.judgement.borrow().as_ref().map_or(Scope::Once, policy::Judgement::most),
+        most: judged::scopes(core, case).1,
         again: case.badge.borrow().clone().or(about.changed).or_else(|| over(core, case, &mut record)),
         keeps,
         definition: about.definition,

@@ -33,8 +33,9 @@ const GATHER: Duration = Duration::from_millis(10);
 const REST: u32 = 19;
 /// Results that were not looked at are told at most this often.
 const TELL: Duration = Duration::from_secs(60);
-/// How long the end of the hub may wait for what is left.
+/// How long the end of the hub may wait for what is left, and up to which length, since nothing ends a look that has begun.
 const LAST: Duration = Duration::from_millis(250);
+const LAST_MOST: usize = 64 << 10;
 
 /// A result that waits to be looked at.
 struct Glance {
@@ -97,11 +98,19 @@ impl<T> Waiting<T> {
         self.all.push_back((it, bytes));
     }
 
-    /// As many as are looked at in one go.
-    fn take(&mut self) -> Vec<T> {
+    /// Takes away those that are longer; how many.
+    fn drop_longer(&mut self, most: usize) -> usize {
+        let before = self.all.len();
+        self.all.retain(|(_, size)| *size <= most);
+        self.bytes = self.all.iter().map(|(_, size)| size).sum();
+        before - self.all.len()
+    }
+
+    /// As many as are looked at in one go, of so many bytes.
+    fn take(&mut self, most: usize) -> Vec<T> {
         let mut taken = Vec::new();
         let mut bytes = 0;
-        while bytes < ONE_GO
+        while bytes < most
             && let Some((it, size)) = self.all.pop_front()
         {
             bytes += size;
@@ -150,7 +159,7 @@ async fn look_on(core: Weak<Core>) {
         glances.came.notified().await;
         tokio::time::sleep(GATHER).await;
         loop {
-            let took = look_once(&core).await;
+            let took = look_once(&core, ONE_GO).await;
             tell_missed(&core);
             if glances.waiting.borrow().all.is_empty() {
                 break;
@@ -161,8 +170,8 @@ async fn look_on(core: Weak<Core>) {
 }
 
 /// Looks at a part of what waits, on the blocking pool; how long that took.
-async fn look_once(core: &Rc<Core>) -> Duration {
-    let taken = core.gate.glances.waiting.borrow_mut().take();
+async fn look_once(core: &Rc<Core>, most: usize) -> Duration {
+    let taken = core.gate.glances.waiting.borrow_mut().take(most);
     if taken.is_empty() {
         return Duration::ZERO;
     }
@@ -189,9 +198,10 @@ async fn look_once(core: &Rc<Core>) -> Duration {
 /// Looks at what is left while the hub ends, as far as there is time.
 pub(crate) async fn finish(core: &Rc<Core>) {
     let glances = &core.gate.glances;
+    glances.miss(glances.waiting.borrow_mut().drop_longer(LAST_MOST));
     let all = async {
         while !glances.waiting.borrow().all.is_empty() || glances.in_hand.get() > 0 {
-            look_once(core).await;
+            look_once(core, LAST_MOST).await;
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
@@ -268,13 +278,15 @@ mod tests {
             waiting.push(number, 100);
         }
         assert!(!waiting.has_room(0), "by number");
-        assert_eq!(waiting.take(), (0..MOST_WAITING).collect::<Vec<_>>());
-        assert_eq!((waiting.bytes, waiting.take()), (0, Vec::new()));
+        assert_eq!(waiting.take(ONE_GO), (0..MOST_WAITING).collect::<Vec<_>>());
+        assert_eq!((waiting.bytes, waiting.take(ONE_GO)), (0, Vec::new()));
         for number in 0..4 {
             waiting.push(number, MOST);
         }
         assert!(!waiting.has_room(1), "by bytes");
-        assert_eq!(waiting.take(), [0], "one long one at a time");
+        assert_eq!(waiting.take(ONE_GO), [0], "one long one at a time");
         assert!(waiting.has_room(MOST) && !waiting.has_room(MOST + 1));
+        waiting.push(9, 5);
+        assert_eq!((waiting.drop_longer(5), waiting.bytes, waiting.take(5)), (3, 5, vec![9]));
     }
 }

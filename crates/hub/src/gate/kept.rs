@@ -18,7 +18,7 @@ pub(crate) fn take_over(core: &Rc<Core>, calls: Vec<CallRecord>, grants: Vec<Gra
     *gate.grants.borrow_mut() = grants;
     gate.set_settled(!calls.iter().any(|row| row.state == CallState::Intent));
     for row in calls {
-        if row.state == CallState::Settled && owed::kept(core, &row) {
+        if row.state == CallState::Settled && (owed::kept(core, &row) || owed::unheard(core, &row)) {
             continue;
         }
         match row.state {

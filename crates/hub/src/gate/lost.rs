@@ -69,6 +69,8 @@ pub(crate) enum End {
     Unknown,
     /// Nobody will ever know, because no answer came; its client was told so.
     Unanswered,
+    /// It ran under an earlier hub, and its answer was not kept; nobody knows whether it left.
+    Ran,
     /// It surely did not run.
     NotSent,
 }

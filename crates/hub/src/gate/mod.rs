@@ -11,6 +11,7 @@ pub(crate) mod gone;
 pub(crate) mod hold;
 pub(crate) mod index;
 pub(crate) mod interim;
+pub(crate) mod judged;
 pub(crate) mod kept;
 pub(crate) mod launch;
 pub(crate) mod lost;

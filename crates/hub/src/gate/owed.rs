@@ -4,6 +4,7 @@
 use super::lost::{End, Kept, Lost, Which};
 use super::{now_ms, retold, unanswered};
 use crate::core::Core;
+use bytes::Bytes;
 use contract::CallId;
 use frame::Answer;
 use policy::CallState;
@@ -18,16 +19,16 @@ const OWED: &str = "owed-";
 pub(crate) fn put(core: &Core, which: Which, answer: Option<Answer>) -> Rc<Lost> {
     let end = answer.map_or(End::Open, |answer| End::of(Some(answer)));
     let lost = core.gate.lost.put(which, end);
-    write(core, &lost);
+    write(core, &lost, None);
     lost
 }
 
-/// One that may still have run has ended.
-pub(crate) fn ended(core: &Core, lost: &Rc<Lost>, end: End) {
+/// One that may still have run has ended. `whole`: all of an answer over the bound, as it is stored.
+pub(crate) fn ended(core: &Core, lost: &Rc<Lost>, end: End, whole: Option<Bytes>) {
     lost.ended(end);
     match lost.state() {
         End::NotSent => over(core, std::slice::from_ref(lost)),
-        _ => write(core, lost),
+        _ => write(core, lost, whole),
     }
 }
 
@@ -36,6 +37,7 @@ pub(crate) fn over(core: &Core, gone: &[Rc<Lost>]) {
     for lost in gone {
         match lost.state() {
             End::Unanswered => unanswered::told(core, lost.call),
+            End::Ran => core.ledger.job(Job::Heard(lost.call)),
             _ if lost.place == Kept::Memory => {}
             End::Open | End::Answered(_) | End::Stored | End::Unknown | End::NotSent => {
                 core.ledger.job(Job::DropCall(lost.call));
@@ -44,16 +46,16 @@ pub(crate) fn over(core: &Core, gone: &[Rc<Lost>]) {
     }
 }
 
-fn write(core: &Core, lost: &Lost) {
+fn write(core: &Core, lost: &Lost, whole: Option<Bytes>) {
     if lost.place == Kept::Memory {
         return;
     }
     let (call, ended_ms, outcome) = (lost.call, lost.ended_ms, Outcome::Ok);
     let result = match lost.state() {
-        End::Answered(answer) => Some(retold::packed(&answer)),
+        End::Answered(answer) => Some(whole.unwrap_or_else(|| retold::packed(&answer))),
         // After a crash nobody knows of it any more.
         End::Open | End::Unknown => None,
-        End::Stored | End::Unanswered | End::NotSent => return,
+        End::Stored | End::Unanswered | End::Ran | End::NotSent => return,
     };
     let row = CallRecord {
         state: CallState::Settled,
@@ -77,6 +79,19 @@ pub(crate) fn kept(core: &Core, row: &CallRecord) -> bool {
     match which(core, row) {
         Some(which) => drop(core.gate.lost.put(which, if row.has_result { End::Stored } else { End::Unknown })),
         None => core.ledger.job(Job::DropCall(row.call)),
+    }
+    true
+}
+
+/// Takes over one that ran without a record, and of which an earlier run of the hub did not see the answer leave. False:
+/// the record is none.
+pub(crate) fn unheard(core: &Core, row: &CallRecord) -> bool {
+    if row.key.is_some() || row.task.is_some() {
+        return false;
+    }
+    match which(core, row) {
+        Some(which) => drop(core.gate.lost.put(which, End::Ran)),
+        None => core.ledger.job(Job::Heard(row.call)),
     }
     true
 }

@@ -15,6 +15,7 @@ use policy::Effect;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -122,12 +123,20 @@ impl Review {
     }
 }
 
-/// What is held fast of one server as it is launched now. Goes to the thread that reads its lists.
+/// What was approved of one server under one launch.
+#[derive(Clone, Default)]
+struct LaunchPins {
+    launch: String,
+    heads: Arc<HashMap<(PinKind, Box<str>), Heads>>,
+}
+
+/// What is held fast of one server. Another launch is no reason to forget what its entries were: one that was approved
+/// under an earlier launch is compared with that. Goes to the thread that reads its lists.
 #[derive(Clone, Default)]
 pub struct ServerPins {
     server: String,
-    launch: String,
-    heads: Arc<HashMap<(PinKind, Box<str>), Heads>>,
+    /// By launch: as it is launched now, then the others, the latest first.
+    launches: Vec<LaunchPins>,
     vault: Option<Vault>,
     /// Names of other servers' tools, for descriptions that speak of them.
     pub tools: HashSet<Box<str>>,
@@ -148,12 +157,29 @@ impl ServerPins {
     pub(crate) fn beside(self, tools: HashSet<Box<str>>) -> ServerPins {
         ServerPins { tools, ..self }
     }
-    fn heads(&self, kind: PinKind, name: &str) -> Option<&Heads> {
-        self.heads.get(&(kind, name.into()))
+    /// What was approved of an entry, by launch.
+    fn heads(&self, kind: PinKind, name: &str) -> Vec<(&str, &Heads)> {
+        let key = (kind, Box::from(name));
+        self.launches.iter().filter_map(|pins| Some((pins.launch.as_str(), pins.heads.get(&key)?))).collect()
     }
     /// The newest approved version of an entry.
     pub fn head(&self, kind: PinKind, name: &str) -> Option<Head> {
-        self.heads(kind, name).map(|heads| heads.newest)
+        self.heads(kind, name).first().map(|(_, heads)| heads.newest)
+    }
+    /// The approved texts of an entry; only what is held fast in memory counts: what cannot be read is never the same as
+    /// approved.
+    fn texts(&self, vault: &Vault, kind: PinKind, name: &str, heads: &[(&str, &Heads)]) -> Vec<(Hash, String)> {
+        let mut all: Vec<(Hash, String)> = Vec::new();
+        for (launch, heads) in heads {
+            let texts = vault.approved(&self.server, launch, kind, name).unwrap_or_default();
+            for (hash, mut text) in texts {
+                if heads.all().any(|head| head.hash == hash) && !all.iter().any(|(known, _)| *known == hash) {
+                    self.mask(&mut text);
+                    all.push((hash, text));
+                }
+            }
+        }
+        all
     }
 
     /// Judges an entry, and tells which approved version it is the same as. `None`: its approved texts have to be read
@@ -167,27 +193,23 @@ impl ServerPins {
         effect: Option<Effect>,
         scanned: Scanned,
     ) -> Option<(Review, Hash)> {
-        let heads = self.heads(kind, name);
-        if heads.is_some_and(|heads| heads.all().any(|head| head.hash == hash && effect <= head.effect)) {
+        let by_launch = self.heads(kind, name);
+        let heads = || by_launch.iter().flat_map(|(_, heads)| heads.all());
+        if heads().any(|head| head.hash == hash && effect <= head.effect) {
             return Some((Review::Approved, hash));
         }
         let findings = match scanned {
             Scanned::No => scan::scan(raw, scan_of(kind)),
             Scanned::Clean => Vec::new(),
         };
-        let Some(heads) = heads else {
+        let Some(newest) = by_launch.first().map(|(_, heads)| heads.newest) else {
             let review = match findings.is_empty() {
                 true => Review::New,
                 false => Review::Flagged(Arc::new(Flagged { findings, changed: None })),
             };
             return Some((review, hash));
         };
-        let mut texts = self.vault.as_ref()?.approved(&self.server, &self.launch, kind, name).unwrap_or_default();
-        // Only what is held fast in memory counts; what cannot be read is never the same as approved.
-        texts.retain(|(hash, _)| heads.all().any(|head| head.hash == *hash));
-        for (_, text) in &mut texts {
-            self.mask(text);
-        }
+        let texts = self.texts(self.vault.as_ref()?, kind, name, &by_launch);
         let versions: Vec<Version<'_>> =
             texts.iter().map(|(hash, text)| Version { hash: *hash, raw: text.as_bytes() }).collect();
         let is_tool = |word: &str| self.tools.contains(word);
@@ -197,7 +219,7 @@ impl ServerPins {
         };
         let nearest = texts.into_iter().nth(change.nearest);
         let known = nearest.as_ref().map_or(hash, |(hash, _)| *hash);
-        let head = heads.all().find(|head| head.hash == known).unwrap_or(&heads.newest);
+        let head = heads().find(|head| head.hash == known).unwrap_or(&newest);
         let is_raised = nearest.is_none() || !change.raised.is_empty() || effect > head.effect;
         let same = change.same && !is_raised;
         let changed = Changed { approved: nearest.map(|(_, text)| Bytes::from(text)), change, effect: head.effect };
@@ -243,7 +265,8 @@ pub(crate) enum Launch {
 /// All pins of the hub.
 #[derive(Default)]
 pub(crate) struct Pins {
-    servers: RefCell<FxHashMap<Rc<str>, ServerPins>>,
+    /// Of each server by launch, the latest approved last.
+    servers: RefCell<FxHashMap<Rc<str>, Vec<LaunchPins>>>,
     /// Approved launches of each server, the latest last.
     launches: RefCell<FxHashMap<String, Vec<Hash>>>,
     /// Launches that the config wants and nobody has approved.
@@ -268,14 +291,13 @@ impl Pins {
             return;
         }
         let mut servers = self.servers.borrow_mut();
-        let of = servers.entry(key(&pin.server, &pin.launch)).or_insert_with(|| ServerPins {
-            server: pin.server.clone(),
-            launch: pin.launch.clone(),
-            vault: self.vault.borrow().clone(),
-            ..ServerPins::default()
+        let launches = servers.entry(pin.server.as_str().into()).or_default();
+        let at = launches.iter().position(|it| it.launch == pin.launch).unwrap_or_else(|| {
+            launches.push(LaunchPins { launch: pin.launch.clone(), ..LaunchPins::default() });
+            launches.len() - 1
         });
         let head = Head { hash: pin.hash, effect: pin.effect };
-        Arc::make_mut(&mut of.heads)
+        Arc::make_mut(&mut launches[at].heads)
             .entry((pin.kind, pin.name.as_str().into()))
             .and_modify(|heads| heads.put(head))
             .or_insert_with(|| Heads { newest: head, earlier: Vec::new() });
@@ -312,11 +334,14 @@ impl Pins {
     }
     /// What is held fast of a server as it is launched now.
     pub(crate) fn of(&self, server: &str, launch: &str) -> ServerPins {
-        self.servers.borrow().get(&key(server, launch)).cloned().unwrap_or_default()
+        let (servers, order) = (self.servers.borrow(), self.launches.borrow());
+        let mut launches = servers.get(server).cloned().unwrap_or_default();
+        let place = |pins: &LaunchPins| {
+            let latest = order.get(server).and_then(|all| all.iter().rposition(|hash| hash.to_string() == pins.launch));
+            (pins.launch == launch, latest)
+        };
+        launches.sort_by_cached_key(|pins| Reverse(place(pins)));
+        let vault = self.vault.borrow().clone();
+        ServerPins { server: server.to_owned(), launches, vault, ..ServerPins::default() }
     }
-}
-
-/// Lengths are in it, so that no two pairs share a key.
-fn key(server: &str, launch: &str) -> Rc<str> {
-    format!("{}:{server}{launch}", server.len()).into()
 }

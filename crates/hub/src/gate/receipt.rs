@@ -14,7 +14,7 @@ use frame::{Answer, Fate, Receipt};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use store::{CallNumber, Method};
+use store::{CallNumber, Job, Method};
 
 /// Which results of calls that may change something have reached one client, by server. Each has a number.
 #[derive(Default)]
@@ -85,10 +85,11 @@ pub(crate) fn of(
         let (lost, server) = (&seat.core.gate.lost, tool.backend.key());
         match fate {
             Fate::Left => {
+                seat.core.ledger.job(Job::Heard(call));
                 seat.arrivals.left(server, number);
                 owed::over(&seat.core, &lost.seen(&seat.identity.session, server, call));
             }
-            Fate::Lost if seat.arrivals.is_past(server, number) => {}
+            Fate::Lost if seat.arrivals.is_past(server, number) => seat.core.ledger.job(Job::Heard(call)),
             Fate::Lost => {
                 if let Some(which) = which(&seat, &tool, call, &asked) {
                     owed::put(&seat.core, Which { place, ..which }, Some(answer));

@@ -8,7 +8,7 @@ use crate::catalog::ToolEntry;
 use crate::config::ResultCheck;
 use bytes::Bytes;
 use contract::answer::{Changes, OutputCheck, check_output};
-use contract::outcome::{Code, Refusal, Told, tell};
+use contract::outcome::{Code, Refusal, Told, tell, tell_error};
 use contract::{Compiled, Effort, Problem};
 use frame::{Answer, Era};
 use std::sync::Arc;
@@ -118,9 +118,7 @@ impl Look {
             return Some(Inspected::Refused(Refusal::new(Code::InvalidResult, message).with_details(broken)));
         }
         let changes = cleaned.changes;
-        // What a person typed may hold what its client must not read (T40).
-        let edited = self.edited.as_ref().map(|text| self.cleaner.mask(text));
-        let edited = edited.as_ref().map(|text| String::from_utf8_lossy(text));
+        let edited = self.edited();
         let mut told = Vec::new();
         told.extend(edited.as_deref().map(Told::Edited));
         told.extend((!changes.is_none()).then_some(Told::Changed(&changes)));
@@ -137,13 +135,21 @@ impl Look {
         Some(Inspected::Passed { answer: Answer::Result { era, body: text.into() }, changes, broken })
     }
 
+    /// What ran in place of what was asked. A person may have typed what its client must not read (T40).
+    fn edited(&self) -> Option<String> {
+        let masked = self.cleaner.mask(self.edited.as_ref()?);
+        Some(String::from_utf8_lossy(&masked).into_owned())
+    }
+
     fn error(&self, error: &Bytes) -> Inspected {
         match self.cleaner.clean(error) {
-            Ok(cleaned) => Inspected::Passed {
-                answer: Answer::Error(cleaned.body.map_or_else(|| error.clone(), Bytes::from).into()),
-                changes: cleaned.changes,
-                broken: Vec::new(),
-            },
+            Ok(cleaned) => {
+                let text = cleaned.body.map_or_else(|| error.clone(), Bytes::from);
+                let edited = self.edited();
+                let told = edited.as_deref().and_then(|edited| tell_error(&text, &[Told::Edited(edited)]).ok());
+                let answer = Answer::Error(told.map_or(text, Bytes::from).into());
+                Inspected::Passed { answer, changes: cleaned.changes, broken: Vec::new() }
+            }
             Err(_) => {
                 let message = "The server's error can be read in two ways and is not passed on.";
                 Inspected::Refused(Refusal::new(Code::InvalidResult, message))

@@ -11,7 +11,7 @@ use crate::ask::Pending;
 use crate::core::Core;
 use crate::thing::Thing;
 use bytes::Bytes;
-use contract::outcome::{Code, Refusal, Told, tell};
+use contract::outcome::{Code, Refusal, Told, tell, tell_error};
 use contract::{CallId, Hash};
 use frame::{Answer, Era, Rope};
 use policy::{CallState, Effect};
@@ -26,6 +26,8 @@ use upstream::task;
 /// How long after a no was told it answers identical calls that would ask once more: they are beside the one that was
 /// told, or come from a program that does not read.
 const BESIDE: Duration = Duration::from_secs(1);
+/// How long one who calls again waits at least for a call that may still run.
+const JOINED: Duration = Duration::from_secs(5);
 /// So many of them are remembered; the oldest go first.
 const MOST_NOES: usize = 256;
 
@@ -134,7 +136,7 @@ fn already_ran(request: Request, settled: &SettledKey) {
     meet::refuse(request, Code::AlreadyRan, &message);
 }
 
-/// A server's result with something told beside it; what cannot be read as a result stays as it is.
+/// A server's answer with something told beside it; what cannot be read stays as it is.
 fn beside(answer: Answer, told: &[Told<'_>]) -> Answer {
     match answer {
         Answer::Result { era, body } => {
@@ -142,7 +144,10 @@ fn beside(answer: Answer, told: &[Told<'_>]) -> Answer {
             let body = tell(&text, told).map_or(text, Bytes::from).into();
             Answer::Result { era, body }
         }
-        error @ Answer::Error(_) => error,
+        Answer::Error(error) => {
+            let text = error.join();
+            Answer::Error(tell_error(&text, told).map_or(text, Bytes::from).into())
+        }
     }
 }
 
@@ -209,7 +214,7 @@ pub(crate) fn recall(request: Request, asked: Hash, key: Option<Hash>) {
     );
     let of = Repetition { thing, asked, session: &request.seat.identity.session };
     let Some(lost) = core.gate.lost.find(&of, is_gone(&core)) else { return meet::begin(request, asked, key) };
-    let patience = core.gate.settings().hold;
+    let patience = core.gate.settings().hold.max(JOINED);
     task::spawn("wait for a lost result", async move {
         let deadline = Instant::now() + patience;
         let end = loop {
@@ -222,6 +227,12 @@ pub(crate) fn recall(request: Request, asked: Hash, key: Option<Hash>) {
                 break lost.state();
             }
         };
+        if matches!(end, End::Open) {
+            // Whoever calls again joins it again, until its server has answered or its time is over.
+            let message = "An identical call was sent before, its client stopped waiting for it, and no answer has come yet. \
+                           It was not run again. Call again with the same arguments later to get its result.";
+            return meet::refuse(request, Code::OutcomeUnknown, message);
+        }
         if key.is_some_and(|key| core.gate.index.of_key(&key).is_some()) {
             // Another retry with the same key was first.
             return meet::meet(request);
@@ -240,7 +251,16 @@ pub(crate) fn recall(request: Request, asked: Hash, key: Option<Hash>) {
                                ran. It was not run again. Check first; calling once more runs it again.";
                 meet::refuse(request, Code::OutcomeUnknown, message);
             }
-            End::Open | End::Unknown | End::Stored => {
+            End::Ran => {
+                let at = super::hold::moment(lost.ended_ms);
+                owed::over(&core, &[lost]);
+                let message = format!(
+                    "An identical call ran already and ended {at}; whether its answer arrived is not known, and it is not \
+                     kept. It was not run again. Check first; calling once more runs it again."
+                );
+                meet::refuse(request, Code::AlreadyRan, &message);
+            }
+            End::Unknown | End::Open | End::Stored => {
                 owed::over(&core, &[lost]);
                 let message = "An identical call was sent before and its client stopped waiting for it; whether it ran \
                                is not known. It was not run again. Check first; calling once more runs it again.";

@@ -3,7 +3,7 @@
 use super::{Phase, Run};
 use crate::abort::Point;
 use crate::gate::glance;
-use crate::gate::lost::End;
+use crate::gate::lost::{End, Lost};
 use crate::gate::result::{Inspected, Look};
 use crate::gate::{interim, owed, settle, unanswered};
 use crate::murmur::Murmur;
@@ -14,6 +14,7 @@ use contract::outcome::{Code, Output, Refusal};
 use frame::{Answer, Level, Progress, object};
 use policy::Effect;
 use std::rc::Rc;
+use store::Job;
 use upstream::{Failure, Waiter, task};
 
 /// How a call ended, for the audit.
@@ -31,60 +32,86 @@ pub enum Ending {
 
 impl Run {
     pub(super) fn finish(self: &Rc<Self>, end: Result<Answer, Failure>) {
-        if self.phase.replace(Phase::Over) == Phase::Over {
-            if let Some(lost) = self.lost.borrow_mut().take() {
-                let end = match end {
-                    Err(failure) if !failure.was_sent() => End::NotSent,
-                    Ok(answer) if interim::of(&answer).is_some() => End::NotSent,
-                    end => End::of(end.ok()),
-                };
-                owed::ended(&self.core, &lost, end);
+        let lost = match self.phase.replace(Phase::Over) {
+            Phase::Over => match self.lost.borrow_mut().take() {
+                Some(lost) => Some(lost),
+                None => return,
+            },
+            _ => {
+                self.call.borrow_mut().take();
+                self.passes(Point::Answered);
+                None
             }
-            return;
-        }
-        self.call.borrow_mut().take();
-        self.passes(Point::Answered);
-        let Ok(answer) = &end else { return self.end(end) };
-        glance::at(&self.core, &self.record.borrow(), self.backend.key(), answer);
+        };
+        let answer = match (end, &lost) {
+            (Ok(answer), None) => answer,
+            (Ok(answer), Some(_)) if interim::of(&answer).is_none() => answer,
+            (end, None) => return self.end(end),
+            (end, Some(lost)) => {
+                let may_have_run = end.is_err_and(|failure| failure.was_sent());
+                return owed::ended(&self.core, lost, if may_have_run { End::Unknown } else { End::NotSent }, None);
+            }
+        };
+        glance::at(&self.core, &self.record.borrow(), self.backend.key(), &answer);
         let edited = self.case.as_ref().and_then(|case| case.row().edited.clone());
         let look = Look::of(self.backend.rules(), self.tool.as_deref(), edited);
-        if !look.is_long(answer)
+        if !look.is_long(&answer)
             && let Some(inspected) = look.look(answer.clone(), Effort::QUICK)
         {
-            return self.inspected(inspected);
+            return self.inspected(Some(inspected), lost);
         }
-        let (answer, me) = (answer.clone(), Rc::clone(self));
+        let me = Rc::clone(self);
         task::spawn("look at a long result", async move {
-            match look.look_apart(answer).await {
-                Some(inspected) => me.inspected(inspected),
-                None => me.end(Err(Failure::Unreadable("its result could not be looked at".into()))),
-            }
+            let inspected = look.look_apart(answer).await;
+            me.inspected(inspected, lost);
         });
     }
 
-    fn inspected(self: &Rc<Self>, inspected: Inspected) {
-        match inspected {
-            Inspected::Passed { answer, changes, broken } => {
+    /// What became of it goes to who asked, or to whoever makes the identical call: nobody gets it in another form.
+    fn inspected(self: &Rc<Self>, inspected: Option<Inspected>, lost: Option<Rc<Lost>>) {
+        let ending;
+        let (mut whole, mut looked) = (None, None);
+        let answer = match inspected {
+            Some(Inspected::Passed { answer, changes, broken }) => {
                 if let (Some(tool), false) = (&self.tool, broken.is_empty()) {
                     self.backend.broke_schema(&tool.read.tool.name, broken.len());
                 }
-                if !changes.is_none() || !broken.is_empty() {
-                    self.record.borrow_mut().looked(&changes, broken.len());
+                looked = (!changes.is_none() || !broken.is_empty()).then_some((changes, broken.len()));
+                ending = None;
+                answer
+            }
+            Some(Inspected::TooLong { era, result, whole: all }) => {
+                let call = self.record.borrow().id();
+                let client = match (&lost, self.seat.upgrade()) {
+                    (Some(lost), _) => Rc::clone(&lost.client),
+                    (None, seat) => seat.map(|seat| Rc::clone(seat.identity.id())).unwrap_or_default(),
+                };
+                let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
+                whole = Some(all);
+                ending = None;
+                Answer::Result { era, body: self.core.gate.pages.keep(call, &client, result, most).into() }
+            }
+            Some(Inspected::Refused(refusal)) => {
+                ending = Some(Ending::Code(refusal.error));
+                self.told(&refusal.of_call(self.record.borrow().id()))
+            }
+            None => {
+                let failure = Failure::Unreadable("its result could not be looked at".into());
+                return match lost {
+                    Some(lost) => owed::ended(&self.core, &lost, End::Unknown, None),
+                    None => self.end(Err(failure)),
+                };
+            }
+        };
+        match (lost, ending) {
+            (Some(lost), _) => owed::ended(&self.core, &lost, End::of(Some(answer)), whole),
+            (None, Some(ending)) => self.over(answer, ending, 0),
+            (None, None) => {
+                *self.whole.borrow_mut() = whole;
+                if let Some((changes, broken)) = looked {
+                    self.record.borrow_mut().looked(&changes, broken);
                 }
                 self.end(Ok(answer));
-            }
-            Inspected::TooLong { era, result, whole } => {
-                *self.whole.borrow_mut() = Some(whole);
-                let call = self.record.borrow().id();
-                let client = self.seat.upgrade().map(|seat| Rc::clone(seat.identity.id())).unwrap_or_default();
-                let most = usize::try_from(self.backend.rules().results.max_bytes).unwrap_or(usize::MAX);
-                let first = self.core.gate.pages.keep(call, &client, result, most);
-                self.end(Ok(Answer::Result { era, body: first.into() }));
-            }
-            Inspected::Refused(refusal) => {
-                let code = refusal.error;
-                let told = self.told(&refusal.of_call(self.record.borrow().id()));
-                self.over(told, Ending::Code(code), 0);
             }
         }
     }
@@ -136,9 +163,12 @@ impl Run {
         }
         self.passes(Point::Settled);
         let kept = self.core.ledger.keeps_values().then(|| answer.clone());
-        self.tell(answer);
+        let is_watched = self.tell(answer);
         self.passes(Point::Told);
         self.close(ending, size);
+        if !is_watched && self.case.is_none() && self.effect != Effect::Read {
+            self.core.ledger.job(Job::Heard(self.record.borrow().number()));
+        }
         self.keep_values(kept.as_ref());
         self.leave_lane();
     }

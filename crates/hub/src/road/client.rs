@@ -36,7 +36,7 @@ impl Run {
                         // The waiter would only come back here.
                         drop(call.cancel(why));
                         if let Some(lost) = self.lost.borrow_mut().take() {
-                            owed::ended(&self.core, &lost, End::Unknown);
+                            owed::ended(&self.core, &lost, End::Unknown, None);
                         }
                     }
                 }
@@ -95,21 +95,21 @@ impl Run {
         Some((self.tool.as_ref()?, asked))
     }
 
-    /// Hands the answer over; who may have changed something is told of it surely, or finds it again.
-    pub(super) fn tell(&self, answer: Answer) {
-        let Some(reply) = self.reply.borrow_mut().take() else { return };
-        if interim::of(&answer).is_some() {
-            // Nothing was done yet: one that is lost is asked again.
-            return reply.done(answer);
-        }
-        let Some((tool, asked)) = self.must_arrive() else { return reply.done(answer) };
-        match (&self.case, self.seat.upgrade()) {
-            (Some(case), _) => case.deliver(&answer),
-            (None, Some(seat)) => {
+    /// Hands the answer over; who may have changed something is told of it surely, or finds it again. Whether it is
+    /// watched until it has left.
+    pub(super) fn tell(&self, answer: Answer) -> bool {
+        let Some(reply) = self.reply.borrow_mut().take() else { return false };
+        // Of an interim answer nothing was done yet: one that is lost is asked again.
+        let must_arrive = if interim::of(&answer).is_some() { None } else { self.must_arrive() };
+        match (must_arrive, &self.case, self.seat.upgrade()) {
+            (Some(_), Some(case), _) => case.deliver(&answer),
+            (Some((tool, asked)), None, Some(seat)) => {
                 let receipt = receipt::of(&seat, tool, self.record.borrow().number(), (asked, Kept::Store), &answer);
                 reply.deliver(answer, receipt);
+                return true;
             }
-            (None, None) => reply.done(answer),
+            (None, ..) | (_, None, None) => reply.done(answer),
         }
+        false
     }
 }

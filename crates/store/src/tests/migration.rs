@@ -23,7 +23,7 @@ fn everything_is_carried_over_and_the_log_stays_whole() {
     let desk = Desk::open(home.path());
     let kept = &desk.opened.kept;
     assert_eq!((kept.catalogs.len(), kept.catalogs[0].server.as_str()), (1, "files"));
-    assert_eq!((kept.catalogs[0].tools.as_deref(), &kept.catalogs[0].facts), (Some(r#"[{"name":"a"}]"#), &None));
+    assert_eq!((kept.catalogs[0].tools.as_deref(), &kept.catalogs[0].facts), (Some(&br#"[{"name":"a"}]"#[..]), &None));
     assert_eq!((kept.eras.len(), kept.eras[0].version.as_str()), (1, "2026-07-28"));
     assert_eq!(kept.settings, [("port".to_owned(), "8".to_owned())]);
     assert_eq!((kept.pins.len(), kept.grants.len()), (0, 0));

@@ -214,6 +214,36 @@ fn an_unknown_call_without_a_record_gets_one() {
     assert_eq!(outcomes, [("intent", ""), ("end", "outcome_unknown"), ("settled", "not_ran")]);
 }
 
+/// It ran; by what its repetition is known stays until it is said that its answer has left.
+#[test]
+fn a_call_without_a_record_is_known_until_its_answer_has_left() {
+    let home = tempfile::tempdir().unwrap();
+    let mut desk = Desk::open(home.path());
+    let mut run = || {
+        let (call, _) = desk.intend();
+        let mark = desk.opened.flight.mark(call).unwrap();
+        desk.end(call, Some(mark));
+        call
+    };
+    let (heard, unheard) = (run(), run());
+    do_job(&desk, Job::Heard(heard));
+    desk.crash();
+    for _ in 0..2 {
+        let desk = Desk::open(home.path());
+        let calls = &desk.opened.kept.calls;
+        assert_eq!((calls.len(), calls[0].call, calls[0].state), (1, unheard, CallState::Settled));
+        assert_eq!((calls[0].client.as_str(), calls[0].name.as_str()), ("", "place_order"));
+        assert_eq!((calls[0].session.as_str(), calls[0].asked), ("one session", Some(Hash::of(b"book"))));
+        desk.stop();
+    }
+    let desk = Desk::open(home.path());
+    do_job(&desk, Job::Heard(unheard));
+    desk.stop();
+    assert!(Desk::open(home.path()).opened.kept.calls.is_empty());
+    let ends = Reader::open(home.path()).unwrap().call(unheard).unwrap();
+    assert_eq!(ends.len(), 2, "an intent and one end");
+}
+
 #[test]
 fn a_result_that_was_stored_before_its_end_row_is_no_unknown_call() {
     let home = tempfile::tempdir().unwrap();

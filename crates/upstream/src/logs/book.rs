@@ -37,7 +37,8 @@ pub struct Book {
 pub struct Page {
     pub tail: VecDeque<Line>,
     tail_bytes: usize,
-    pub live: broadcast::Sender<Line>,
+    /// Made for the first who follows: its room is that of a few hundred lines.
+    live: Option<broadcast::Sender<Line>>,
     /// Text for the file that is not sent yet.
     text: String,
     pen: NonBlocking,
@@ -55,7 +56,7 @@ impl Book {
         let page = Page {
             tail: VecDeque::new(),
             tail_bytes: 0,
-            live: broadcast::channel(LAG).0,
+            live: None,
             text: String::new(),
             pen,
             stderr: Budget::new(STDERR.0, STDERR.1),
@@ -115,6 +116,11 @@ impl Book {
 }
 
 impl Page {
+    /// All lines from now on.
+    pub fn follow(&mut self) -> broadcast::Receiver<Line> {
+        self.live.get_or_insert_with(|| broadcast::channel(LAG).0).subscribe()
+    }
+
     pub fn write(&mut self, source: Source, text: &str) {
         let line = Line { at: jiff::Timestamp::now(), source, text: self.masks.redact(text).into() };
         let _ = writeln!(self.text, "{}", line.shown());
@@ -124,8 +130,8 @@ impl Page {
             let Some(oldest) = self.tail.pop_front() else { break };
             self.tail_bytes -= oldest.text.len();
         }
-        // Nobody may be listening.
-        let _ = self.live.send(line);
+        // Nobody may be listening any more.
+        let _ = self.live.as_ref().map(|live| live.send(line));
     }
 
     /// Tells what was dropped, once the flood is over.

@@ -210,9 +210,9 @@ impl ServerLog {
     /// The last lines, and all that follow them: none is missing or doubled in between. A reader that lags too far
     /// behind is told how many it missed.
     pub fn follow(&self, count: usize) -> (Vec<Line>, broadcast::Receiver<Line>) {
-        let page = self.book.page();
+        let mut page = self.book.page();
         let last = page.tail.iter().skip(page.tail.len().saturating_sub(count)).cloned().collect();
-        (last, page.live.subscribe())
+        (last, page.follow())
     }
 
     /// The last lines from the files, as they stand there: those of earlier runs too. Reads up to two whole files, so

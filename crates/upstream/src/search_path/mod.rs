@@ -22,7 +22,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,8 +218,11 @@ async fn look(command: &str, lists: Vec<OsString>) -> Option<Found> {
     .await
 }
 
-/// A home may lie on a network drive: files are never looked at on the relay.
+/// A home may lie on a network drive: files are never looked at on the relay. Nor by more threads at once than it takes
+/// to pass one that hangs: a thread costs more than a look.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    static LOOKING: Semaphore = Semaphore::const_new(2);
+    let _turn = LOOKING.acquire().await;
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(fault) => std::panic::resume_unwind(fault.into_panic()),
