@@ -70,7 +70,13 @@ fn a_lost_race_an_edit_that_does_not_fit_the_pin_and_help() {
     let mut rig = Rig::new((80, 24), some(3));
     rig.keys("a");
     let decision = crate::show::samples::decision("c1-0", DecisionKind::Denied);
-    rig.answer(Ok(Decided { winner: Winner::Another, decision, follows: Follows::Nothing, keeps: None }));
+    rig.answer(Ok(Decided {
+        winner: Winner::Another,
+        decision,
+        follows: Follows::Nothing,
+        keeps: None,
+        unwritten: None,
+    }));
     assert_snapshot!("lost_race", rig.seen());
 
     rig.wait(1_000);

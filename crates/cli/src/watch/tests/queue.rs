@@ -64,7 +64,13 @@ fn a_decision_of_somebody_else_is_told_and_takes_the_call_away() {
     rig.wait(700);
     rig.keys("a");
     let decision = Decision { by: "you".into(), ..decision("c1-2", DecisionKind::Approved) };
-    rig.answer(Ok(Decided { winner: Winner::You, decision: decision.clone(), follows: Follows::Runs, keeps: None }));
+    rig.answer(Ok(Decided {
+        winner: Winner::You,
+        decision: decision.clone(),
+        follows: Follows::Runs,
+        keeps: None,
+        unwritten: None,
+    }));
     let told = rig.notice().to_owned();
     assert!(told.ends_with("It runs now."), "{told}");
     rig.hub(Said::Event(Event::Decision(decision)));
@@ -81,7 +87,7 @@ fn what_was_read_before_a_decision_does_not_bring_it_back() {
     let effects = rig.state.next(rig.now, Input::Hub(Said::Event(Event::Approvals { waiting: 3 })));
     assert_eq!(effects, [Effect::Queue]);
     let decision = Decision { by: "you".into(), ..decision("c1-0", DecisionKind::Approved) };
-    rig.answer(Ok(Decided { winner: Winner::You, decision, follows: Follows::Runs, keeps: None }));
+    rig.answer(Ok(Decided { winner: Winner::You, decision, follows: Follows::Runs, keeps: None, unwritten: None }));
     rig.hub(Said::Queue(Ok(ApprovalList { approvals: old, ..Default::default() })));
     assert_eq!(rig.state.queue.len(), 2);
     rig.wait(200);
