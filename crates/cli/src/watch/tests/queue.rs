@@ -48,6 +48,27 @@ fn search_and_server_narrow_the_list() {
 }
 
 #[test]
+fn what_is_said_of_one_call_does_not_stand_under_another() {
+    let mut items = some(3);
+    items[1].approval.kind = ApprovalKind::Prompt;
+    items[0].approval.most = Scope::Once;
+    let mut rig = Rig::new((80, 24), items);
+    rig.keys("t");
+    assert!(rig.notice().contains("at most"), "{}", rig.notice());
+    rig.keys("j");
+    assert_eq!(rig.notice(), "");
+    rig.keys("e");
+    assert!(rig.notice().contains("its params are never edited") && rig.done.is_empty(), "{}", rig.notice());
+    rig.keys("j");
+    assert_eq!(rig.notice(), "");
+    // A search says how many it found.
+    rig.keys("/");
+    rig.keys("mail");
+    rig.key(Key::Enter);
+    assert!(rig.seen().starts_with(" 3 waiting · 1 with /mail"), "{}", rig.seen());
+}
+
+#[test]
 fn a_decision_of_somebody_else_is_told_and_takes_the_call_away() {
     let mut rig = Rig::new((80, 24), some(3));
     rig.items.remove(0);
