@@ -85,5 +85,8 @@ mod secrets;
 mod single;
 #[cfg(unix)]
 mod tasks;
+mod threats;
+#[cfg(unix)]
+mod unwritten;
 #[cfg(unix)]
 mod values;
