@@ -65,11 +65,14 @@ class Hub:
     def serve(self):
         return (PIN if self.pinned else []) + [CALLGATE, "serve"]
 
-    def start(self, kill=None):
-        """Starts it and waits until all tools are listed; the figures of the start."""
+    def start(self, kill=None, each=False):
+        """Starts it and waits until all tools are listed, and until each server has answered a call if that is asked for;
+        the figures of the start."""
         args = ["--expect", self.servers * self.tools, "--socket", self.socket]
         if kill:
             args += ["--kill", kill]
+        if each:
+            args += [word for n in range(self.servers) for word in ("--each", f"s{n}__echo")]
         started = run_load("start", *args, "--", *self.serve(), home=self.home, pinned=self.pinned)
         self.process = started.get("pid")
         return started
@@ -101,7 +104,8 @@ class Hub:
         mode = "copy" if over == "copying" else "lend"
         return run_load(*args, *pid, "--", CALLGATE, "stdio", "--host", "bench", "--mode", mode, home=self.home, pinned=self.pinned)
 
-    def stop(self):
+    def rest(self):
+        """Ends it in order; its home stays."""
         try:
             pid = self.pid()
             os.kill(pid, signal.SIGTERM)
@@ -111,6 +115,9 @@ class Hub:
                 time.sleep(0.01)
         except (OSError, ValueError, KeyError):
             pass
+
+    def stop(self):
+        self.rest()
         shutil.rmtree(self.home, ignore_errors=True)
 
 

@@ -34,6 +34,7 @@ pub fn status(view: hub::operate::Status) -> Status {
         },
         resting: rests(view.rests),
         held: held(view.held, view.held_hash),
+        pin_locked_minutes: None,
     }
 }
 
