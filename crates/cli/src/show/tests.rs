@@ -46,7 +46,7 @@ fn some_servers() -> Vec<Server> {
     ]
 }
 
-/// Everything that T09 names, in one text.
+/// Everything that could fool whoever reads a card, in one text.
 const HOSTILE: &str = "ok\u{1b}[2J\u{1b}]8;;http://evil\u{7}x\n\u{202e}gnp.\u{200b}\u{e0041}\u{9b}31m\r\u{2028}";
 
 fn check_clean(text: &str) {

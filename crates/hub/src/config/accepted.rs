@@ -1,5 +1,5 @@
 //! What of a config a person, or the first load, has accepted: who may do what, and what is kept of it. A later config
-//! that loosens it is not applied before a person has said so (rules.md 24); whoever can write the file is not yet that
+//! that loosens it is not applied before a person has said so (docs/approvals.md); whoever can write the file is not yet that
 //! person. What only tightens holds at once.
 
 mod loosen;

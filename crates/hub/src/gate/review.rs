@@ -150,7 +150,7 @@ pub(crate) fn seen(core: &Core, backend: &Backend) {
     }
 }
 
-/// A call of a tool was let through: what was seen is what counts from now on (rules.md 14).
+/// A call of a tool was let through: what was seen is what counts from now on (docs/servers-words.md).
 pub(crate) fn used(core: &Core, tool: &Rc<ToolEntry>) {
     if !matches!(tool.review(), Review::New) {
         return;
