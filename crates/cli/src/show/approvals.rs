@@ -1,6 +1,7 @@
 //! Waiting calls and decisions for people.
 
 use super::arguments::{self, Field, grouped, many};
+use super::remembered;
 use super::screen::{Ink, Screen, columns, wrap};
 use super::servers::Fields;
 use super::table::{Cell, Column, Table};
@@ -224,6 +225,9 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
     }
     for change in &detail.changes {
         fields.prose("", change);
+    }
+    for it in &detail.remembered {
+        fields.prose("remembered", &remembered::beside(it, screen));
     }
     fields.put("history", &history(it));
     fields.put("call", &it.call);

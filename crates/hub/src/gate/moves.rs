@@ -32,6 +32,7 @@ impl Move<'_> {
             | Event::Expire
             | Event::Claim
             | Event::Stricter
+            | Event::Reopen
             | Event::Forbid
             | Event::NotSent(_)
             | Event::Interim(_)
@@ -61,6 +62,19 @@ pub(crate) async fn make(
     let note = core.ledger.case_note(&row, kind, outcome);
     abort::at(Point::Deciding, &row.tool);
     write(core, case, row, Some(note), it.grant).await
+}
+
+/// An approval that nothing has run by is taken back: the call waits to be decided again. `why` is what its row says.
+///
+/// # Errors
+/// It is not approved any more, or it cannot be written down.
+pub(crate) async fn reopen(core: &Rc<Core>, case: &Rc<Case>, by: &str, why: String) -> Result<(), Refused> {
+    let mut row = case.row().clone();
+    row.state = policy::next(row.state, Event::Reopen).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
+    let told = CallRecord { decided_by: by.to_owned(), why, ..row.clone() };
+    let note = core.ledger.case_note(&told, Kind::Grant, Outcome::Pending);
+    row.undecided();
+    write(core, case, row, Some(note), None).await
 }
 
 /// Writes something more of it, without a step.
