@@ -102,6 +102,8 @@ fn an_approval_that_was_not_used_is_taken_back_and_waits_again() {
     let both = approve(&home, &mut client, ORDER, json!({ "text": "both" }), "tool");
     let list = told(&remembered(&home, &[]));
     assert_eq!(list, ["cursor s__append_line once", "cursor s__append_line once", "cursor s__append_line tool"]);
+    let (_, out, _) = home.run(&["approval", "deny", &once]);
+    assert!(out.contains(&format!("callgate approval forget {once}")), "{out}");
     let (code, out, err) = home.run(&["approval", "forget", &once, &both]);
     assert!(code == 0 && out.contains("It waits again") && out.contains("It asks again"), "{code} {out}{err}");
     let card = home.json(&["approval", "show", &once]);

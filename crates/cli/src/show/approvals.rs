@@ -361,12 +361,18 @@ pub fn outcome(decided: &Decided, screen: &Screen) -> String {
         ),
         (Follows::Nothing, _) => String::new(),
     };
+    let back = match (decided.winner, decided.follows) {
+        (Winner::Another, Follows::NextCall) => {
+            format!(" Take that back:  callgate approval forget {}", escape(&decision.id))
+        }
+        _ => String::new(),
+    };
     let ink = match decision.kind {
         _ if decided.winner == Winner::Another => Ink::Warm,
         DecisionKind::Approved => Ink::Good,
         DecisionKind::Denied | DecisionKind::Expired => Ink::Plain,
     };
-    let text = format!("{}  {}. {follows}", escape(&decision.id), screen.paint(ink, &escape(&what)));
+    let text = format!("{}  {}. {follows}", escape(&decision.id), screen.paint(ink, &escape(&what))) + &back;
     text.trim_end().to_owned() + "\n"
 }
 

@@ -105,7 +105,7 @@ fn decisions_say_who_was_first() {
         Follows::NextCall,
         &format!(
             "c1-7  Not your decision: it was approved {session} {who}. Its client does not wait any more: it runs when \
-             that calls again with the same arguments.\n"
+             that calls again with the same arguments. Take that back:  callgate approval forget c1-7\n"
         ),
     );
     check(

@@ -44,25 +44,18 @@ pub(crate) async fn forget(core: &Rc<Core>, which: Forget, by: &str) -> Result<V
             Box::new(move |it| it.call.is_some_and(|call| calls.contains(&call)))
         }
     };
-    let meant: Vec<Remembered> = all.into_iter().filter(is_meant).collect();
-    let mut written = Vec::new();
-    let mut gone: Vec<Grant> = Vec::new();
-    core.gate.grants.borrow_mut().retain(|grant| {
-        let is_gone = meant.iter().any(|it| is_of(it, grant));
-        gone.extend(is_gone.then(|| grant.clone()));
-        !is_gone
-    });
-    // Those of several definitions of one tool were given with one approval, and go with it.
-    gone.sort_by(|a, b| (&a.client, &a.server, &a.tool, a.call).cmp(&(&b.client, &b.server, &b.tool, b.call)));
-    gone.dedup_by(|a, b| (&a.client, &a.server, &a.tool, a.call) == (&b.client, &b.server, &b.tool, b.call));
-    for grant in &gone {
-        written.push(core.ledger.forget_grants(grant, by));
-    }
+    let mut meant: Vec<Remembered> = all.into_iter().filter(is_meant).collect();
+    let written: Vec<_> = drop_grants(core, &meant).iter().map(|grant| core.ledger.forget_grants(grant, by)).collect();
+    let mut late = None;
     let mut end = Ok(());
-    for it in meant.iter().filter(|it| it.scope == Scope::Once) {
-        let case = it.call.and_then(|call| decide::find(core, &call.to_string()));
-        if let Some(case) = case.filter(is_open) {
-            end = end.and(reopen(core, &case, by).await);
+    for call in meant.iter().filter(|it| it.scope == Scope::Once).filter_map(|it| it.call).collect::<Vec<_>>() {
+        match decide::find(core, &call.to_string()).filter(is_open) {
+            Some(case) => end = end.and(reopen(core, &case, by).await),
+            None => {
+                // It was redeemed while another one was being written down.
+                meant.retain(|it| it.scope != Scope::Once || it.call != Some(call));
+                late = Some(call);
+            }
         }
     }
     for written in written {
@@ -73,7 +66,24 @@ pub(crate) async fn forget(core: &Rc<Core>, which: Forget, by: &str) -> Result<V
             Refused::new("audit_unavailable", message)
         }));
     }
-    end.map(|()| meant)
+    end?;
+    match late.filter(|_| meant.is_empty()) {
+        Some(call) => Err(nothing(&call.to_string(), Some(CallState::Intent))),
+        None => Ok(meant),
+    }
+}
+
+/// Takes these out of what holds; of those that were given with one approval for one tool, one.
+fn drop_grants(core: &Core, meant: &[Remembered]) -> Vec<Grant> {
+    let mut gone: Vec<Grant> = Vec::new();
+    core.gate.grants.borrow_mut().retain(|grant| {
+        let is_gone = meant.iter().any(|it| is_of(it, grant));
+        gone.extend(is_gone.then(|| grant.clone()));
+        !is_gone
+    });
+    gone.sort_by(|a, b| (&a.client, &a.server, &a.tool, a.call).cmp(&(&b.client, &b.server, &b.tool, b.call)));
+    gone.dedup_by(|a, b| (&a.client, &a.server, &a.tool, a.call) == (&b.client, &b.server, &b.tool, b.call));
+    gone
 }
 
 /// A call that is approved and that nobody runs yet.
@@ -93,15 +103,20 @@ fn meant(core: &Core, all: &[Remembered], id: &str) -> Result<CallId, Refused> {
     if let Some(call) = call.filter(|call| all.iter().any(|it| it.call == Some(*call))) {
         return Ok(call);
     }
+    Err(nothing(id, decide::find(core, id).map(|case| case.state())))
+}
+
+/// There is nothing to forget of a call that stands so.
+fn nothing(id: &str, state: Option<CallState>) -> Refused {
     let shown = escape(id);
-    let (why, next) = match decide::find(core, id).map(|case| case.state()) {
+    let (why, next) = match state {
         Some(CallState::Waiting) => ("it waits, nobody has approved it", format!("callgate approval deny {shown}")),
         Some(CallState::Approved | CallState::Intent) => {
             ("it is on its way already, which nobody takes back", format!("callgate audit show {shown}"))
         }
         _ => ("no approval of it is remembered or left to be used", "callgate approval remembered".to_owned()),
     };
-    Err(Refused::new("unknown_approval", format!("there is nothing to forget of call `{shown}`: {why}")).then(next))
+    Refused::new("unknown_approval", format!("there is nothing to forget of call `{shown}`: {why}")).then(next)
 }
 
 async fn reopen(core: &Rc<Core>, case: &Rc<Case>, by: &str) -> Result<(), Refused> {
