@@ -4,6 +4,7 @@ Stop the hub first, or copy callgate.db with its -wal file. Exit code 0: whole, 
 
 import hashlib
 import hmac
+import json
 import pathlib
 import sqlite3
 import sys
@@ -71,7 +72,8 @@ def main(folder):
         expected += 1
     if seen is None:
         return f"the log ends at row {expected - 1}, but row {anchored} was anchored"
-    if base and cut != '{"row":%s,"hash":"%s"}' % (row, link):
+    named = json.loads(cut) if cut else {}
+    if base and (str(named.get("row")), named.get("hash")) != (row, link):
         return f"the log begins after row {row}, but no row says that it was cut there"
     if seen != anchor:
         return f"row {anchored} is another one than was anchored"

@@ -51,8 +51,10 @@ mod legs;
 mod lend;
 #[cfg(unix)]
 mod listening;
+mod log_first;
 #[cfg(unix)]
 mod long;
+mod loosened;
 #[cfg(target_os = "linux")]
 mod lost;
 #[cfg(unix)]

@@ -63,7 +63,7 @@ fn a_wrong_config_is_refused_with_every_mistake_and_a_reload_keeps_the_old_one()
     let (code, _, err) = home.run(&["config", "check"]);
     assert_eq!(code, 2, "{err}");
     assert_eq!(text(&client.call("f__env", json!({}))).len(), before);
-    home.configure(&json!({ "mcpServers": { "f": fake(&[]), "g": fake(&[]) } }));
+    home.configure(&json!({ "mcpServers": { "f": fake(&[]), "g": fake(&["--second"]) } }));
     client.await_tool("g__echo");
     let seen = client.call("f__seen", json!({}));
     assert!(text(&seen).contains("env"), "the first server was not touched: {seen}");
@@ -79,7 +79,7 @@ fn a_config_that_is_no_file_holds_up_neither_a_later_one_nor_the_end() {
     rustix::fs::mknodat(rustix::fs::CWD, &config, pipe, rustix::fs::Mode::RWXU, 0).unwrap();
     eventually("a refusal", || home.run(&["status"]).1.contains("no regular file").then_some(()));
     std::fs::remove_file(&config).unwrap();
-    home.configure(&json!({ "mcpServers": { "s": sample(&[]), "t": sample(&[]) } }));
+    home.configure(&json!({ "mcpServers": { "s": sample(&[]), "t": sample(&["--era", "legacy"]) } }));
     let mut client = home.stdio(&[]);
     client.initialize("2025-11-25");
     client.await_tool("t__echo");

@@ -156,6 +156,10 @@ fn a_task_that_is_denied_taken_back_or_left_alone_never_runs_and_says_so() {
     assert!(code != 0 && late.contains("another"), "{code} {late}");
     let ack = ask(&mut client, "tasks/cancel", json!({ "taskId": back }))["result"].take();
     assert_eq!(ack, json!({ "resultType": "complete" }), "once more");
+    // Asked for anew it is another one, also at once.
+    let anew = order(&mut client, "back");
+    assert!(anew["resultType"] == "task" && anew["taskId"] != back, "{anew}");
+    ask(&mut client, "tasks/cancel", json!({ "taskId": anew["taskId"] }));
 
     let left = order(&mut client, "left")["taskId"].take();
     hub.kill();

@@ -205,7 +205,7 @@ async fn relay(
         let known = kept.settings.iter().any(|(key, value)| key == PORT && *value == port.to_string());
         if settings.port == 0 && args.port.is_none() && !known {
             let (keep, done) = oneshot::channel();
-            let job = Job::Set { key: PORT.into(), value: Some(port.to_string()) };
+            let job = Job::Set { key: PORT.into(), value: Some(port.to_string()), note: None };
             let tell = move |result| {
                 let _ = keep.send(result);
             };

@@ -44,8 +44,10 @@ pub trait AuditSource: Send + Sync {
     fn newer(&self, filter: &AuditFilter, after: u64, limit: u32) -> Result<Vec<AuditRow>, Problem>;
     /// The whole log checked.
     fn verify(&self) -> Result<AuditReport, Problem>;
-    /// Writes what a person did that has no row of its own, or what was refused to somebody. Returns at once.
+    /// Writes what was refused to somebody. Returns at once.
     fn deed(&self, deed: &Deed);
+    /// Writes what a person does that has no row of its own; durable when it returns.
+    fn write(&self, deed: &Deed) -> Result<(), Problem>;
     /// Accepts a log that does not reach its anchor, exactly as it was reported.
     fn accept(&self, what: &str) -> Result<AuditAccepted, Problem>;
     /// Every row of a filter, oldest first, until `take` says that it wants no more.

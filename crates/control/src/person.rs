@@ -80,13 +80,25 @@ async fn may(name: Name, body: &[u8], shared: &Shared, peer: &Peer) -> Outcome<(
     }
 }
 
-/// Sets, changes or removes the PIN; [`admit`] has seen who asks.
-pub async fn change(parts: &ControlParts, asked: PinChange) -> Outcome<PinStatus> {
+/// Sets, changes or removes the PIN; [`admit`] has seen who asks, and whether the old one is right. Durable in the log
+/// before it holds.
+pub async fn change(shared: &Shared, asked: PinChange, peer: &Peer) -> Outcome<PinStatus> {
+    let parts = &shared.parts;
+    if let Some(new) = &asked.new {
+        hub::pin::is_fit(new.reveal()).map_err(failure)?;
+    }
+    let about = match (parts.pin.is_set(), &asked.new) {
+        (false, Some(_)) => "set",
+        (true, Some(_)) => "changed",
+        (_, None) => "removed",
+    };
+    let deed = Deed::done(Name::ApprovalPin, peer, Some(about.to_owned()));
+    shared.attempts.write(deed.clone()).await?;
     let change = move |pin: &Pin| {
         pin.change(asked.old.as_ref().map(PinCode::reveal), asked.new.as_ref().map(PinCode::reveal))?;
         Ok(PinStatus { pin_set: pin.is_set() })
     };
-    let status = on_pool(parts, change).await?;
+    let status = on_pool(parts, change).await.inspect_err(|failure| shared.attempts.failed(deed, failure))?;
     tracing::info!(pin_set = status.pin_set, "the PIN was changed");
     Ok(status)
 }
@@ -135,15 +147,17 @@ async fn on_pool<T: Send + 'static>(
 ) -> Outcome<T> {
     let pin = Arc::clone(&parts.pin);
     let done = tokio::task::spawn_blocking(move || work(&pin)).await;
-    done.map_err(|_| Failure::new("internal", "the PIN could not be compared"))?.map_err(|error| {
-        let code = match error {
-            PinError::Required => code::PIN_REQUIRED,
-            PinError::Wrong { .. } => code::PIN_WRONG,
-            PinError::Locked { .. } => code::PIN_LOCKED,
-            PinError::Length => "bad_input",
-            PinError::Hash(_) | PinError::File(_) => "io",
-        };
-        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        Failure::new(code, format!("{error}{cause}"))
-    })
+    done.map_err(|_| Failure::new("internal", "the PIN could not be compared"))?.map_err(failure)
+}
+
+fn failure(error: PinError) -> Failure {
+    let code = match error {
+        PinError::Required => code::PIN_REQUIRED,
+        PinError::Wrong { .. } => code::PIN_WRONG,
+        PinError::Locked { .. } => code::PIN_LOCKED,
+        PinError::Length => "bad_input",
+        PinError::Hash(_) | PinError::File(_) => "io",
+    };
+    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    Failure::new(code, format!("{error}{cause}"))
 }

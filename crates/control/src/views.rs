@@ -164,6 +164,8 @@ pub fn event(happening: Happening) -> Event {
 struct Marked {
     #[serde(rename = "_meta")]
     meta: Option<Meta>,
+    #[serde(rename = "resultType")]
+    kind: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -184,12 +186,14 @@ const REFUSED: [&str; 4] = ["denied", "approval_expired", "definition_changed", 
 pub fn call(view: &CallView) -> Option<CallResult> {
     let body = Raw::parse(&view.body)?;
     let marked = if view.rpc_error { None } else { serde_json::from_str::<Marked>(&view.body).ok() };
+    // Nobody is there who could answer: it did nothing.
+    let asks = marked.as_ref().is_some_and(|marked| marked.kind.as_deref() == Some("input_required"));
     let hub = marked.and_then(|marked| marked.meta).and_then(|meta| meta.outcome);
     let outcome = match hub {
         _ if view.rpc_error => CallOutcome::RpcError,
         Some(HubOutcome { error: Some(code), .. }) if REFUSED.contains(&code.as_str()) => CallOutcome::Refused,
         Some(HubOutcome { status: Some(status), .. }) if status == "pending" => CallOutcome::Pending,
-        _ if view.is_error => CallOutcome::ToolError,
+        _ if view.is_error || asks => CallOutcome::ToolError,
         _ => CallOutcome::Done,
     };
     Some(CallResult { outcome, body })
@@ -210,6 +214,8 @@ mod tests {
         let marked = |outcome: &str| format!("{{\"content\":[],\"_meta\":{{\"dev.callgate/outcome\":{outcome}}}}}");
         check("{\"content\":[]}", false, false, Some(Done));
         check("{\"content\":[],\"isError\":true}", false, true, Some(ToolError));
+        check("{\"resultType\":\"input_required\"}", false, false, Some(ToolError));
+        check("{\"resultType\":\"complete\",\"content\":[]}", false, false, Some(Done));
         check("{\"code\":-32602,\"message\":\"no\"}", true, false, Some(RpcError));
         check(&marked("{\"ok\":false,\"error\":\"denied\"}"), false, true, Some(Refused));
         check(&marked("{\"ok\":false,\"error\":\"quarantined\"}"), false, true, Some(Refused));

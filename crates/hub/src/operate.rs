@@ -1,7 +1,7 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
 use crate::person::{
-    Approved, Decided, Explained, Finding, Forget, Outcome, Pause, Policy, Question, Remembered, Rest, Said,
+    Approved, Decided, Explained, Finding, Forget, Outcome, Pause, Paused, Policy, Question, Remembered, Rest, Said,
     ServerReview, WaitingCall,
 };
 use bytes::Bytes;
@@ -232,6 +232,10 @@ impl Refusal {
     pub fn new(code: &str, message: impl Into<String>) -> Refusal {
         Refusal { code: code.into(), message: message.into(), next: None }
     }
+    /// What a person says is written down before it holds, and it could not be.
+    pub(crate) fn unwritten(cause: String) -> Refusal {
+        Refusal::new("audit_unavailable", format!("it could not be written down: {cause}"))
+    }
     /// The same with a next step.
     pub fn then(self, next: impl Into<String>) -> Refusal {
         Refusal { next: Some(next.into()), ..self }
@@ -318,7 +322,7 @@ pub enum Operation {
     /// What became of a call with an unknown outcome, and who says so.
     Settle(String, Finding, String, oneshot::Sender<Result<CallRecord, Refusal>>),
     /// Hold all calls that may change something, or let them go on; and who says so.
-    Pause(bool, String, oneshot::Sender<Pause>),
+    Pause(bool, String, oneshot::Sender<Result<Paused, Refusal>>),
     /// Lets the calls of a server ask again, and who says so.
     EndRest(String, String, oneshot::Sender<Result<(), Refusal>>),
     /// Definitions that wait for a review, of one server or all.
@@ -411,12 +415,12 @@ impl OperatorHandle {
         self.ask(|tell| Operation::Settle(id.into(), finding, by.into(), tell)).await?
     }
     /// Holds all calls that may change something.
-    pub async fn pause(&self, by: &str) -> Result<Pause, Refusal> {
-        self.ask(|tell| Operation::Pause(true, by.into(), tell)).await
+    pub async fn pause(&self, by: &str) -> Result<Paused, Refusal> {
+        self.ask(|tell| Operation::Pause(true, by.into(), tell)).await?
     }
     /// Lets them go on.
-    pub async fn resume(&self, by: &str) -> Result<Pause, Refusal> {
-        self.ask(|tell| Operation::Pause(false, by.into(), tell)).await
+    pub async fn resume(&self, by: &str) -> Result<Paused, Refusal> {
+        self.ask(|tell| Operation::Pause(false, by.into(), tell)).await?
     }
     /// Lets the calls of a server that rests ask again.
     pub async fn end_rest(&self, server: &str, by: &str) -> Result<(), Refusal> {

@@ -60,6 +60,9 @@ pub struct Decided {
     /// What keeps it from running now, whoever approves it.
     #[serde(default)]
     pub keeps: Option<String>,
+    /// Why a denial, which holds all the same, could not be written down.
+    #[serde(default)]
+    pub unwritten: Option<String>,
 }
 
 /// The answer to a decision.
@@ -145,6 +148,15 @@ pub struct Pause {
     pub since_ms: Option<u64>,
     /// Who said so.
     pub by: String,
+}
+
+/// The answer to a pause and to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paused {
+    /// How it is now.
+    pub pause: Pause,
+    /// Why the pause, which holds all the same, could not be written down.
+    pub unwritten: Option<String>,
 }
 
 /// A server of which so many calls were denied that further ones that would ask are refused for a while.

@@ -53,6 +53,17 @@ pub enum PinError {
     File(#[from] FileFault),
 }
 
+/// Whether it can be a PIN.
+///
+/// # Errors
+/// It is too short or too long.
+pub fn is_fit(new: &str) -> Result<(), PinError> {
+    match (SHORTEST..=LONGEST).contains(&new.chars().count()) {
+        true => Ok(()),
+        false => Err(PinError::Length),
+    }
+}
+
 fn tries(left: u32) -> &'static str {
     if left == 1 { "try" } else { "tries" }
 }
@@ -121,9 +132,7 @@ impl Pin {
 
     fn change_at(&self, old: Option<&str>, new: Option<&str>, now_ms: u64) -> Result<(), PinError> {
         // Before the old one is compared: a new one that cannot be set costs no try.
-        if new.is_some_and(|new| !(SHORTEST..=LONGEST).contains(&new.chars().count())) {
-            return Err(PinError::Length);
-        }
+        new.map_or(Ok(()), is_fit)?;
         let mut kept = self.lock();
         self.compare(&mut kept, old, now_ms)?;
         let hashed = |new: &str| Argon2::default().hash_password(new.as_bytes()).map(|hash| hash.to_string());

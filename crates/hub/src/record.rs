@@ -106,6 +106,10 @@ impl Record {
         detail.push('}');
         self.looked = Some(detail);
     }
+    /// What it is about.
+    pub(crate) fn about(&self) -> (Option<Subject>, Method) {
+        (self.about.item.clone(), self.about.method)
+    }
     /// Its number in the audit.
     pub(crate) fn number(&self) -> CallNumber {
         self.call

@@ -216,7 +216,12 @@ impl Relay {
                     drop(tell.send(desk::pause(&core, pauses, by).await));
                 });
             }
-            Operation::EndRest(server, by, tell) => drop(tell.send(gate::rest::resume(&self.core, &server, &by))),
+            Operation::EndRest(server, by, tell) => {
+                let core = Rc::clone(&self.core);
+                task::spawn("person ends a rest", async move {
+                    drop(tell.send(gate::rest::resume(&core, &server, &by).await));
+                });
+            }
             Operation::Reviews(server, tell) => {
                 drop(tell.send(gate::review::diff(&self.core, server.as_deref())));
             }

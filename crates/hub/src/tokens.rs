@@ -88,18 +88,15 @@ impl Tokens {
         self.lock().clone()
     }
 
+    /// Whether a token of that name could be made.
+    pub fn takes(&self, name: &str) -> Result<(), TokenError> {
+        place(&self.lock(), name).map(drop)
+    }
+
     /// Makes a token. It is returned this once and kept nowhere.
     pub fn add(&self, name: &str) -> Result<String, TokenError> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) || name == "default" {
-            return Err(TokenError::BadName);
-        }
         let mut list = self.lock();
-        let at = match list.binary_search_by(|token| token.name.as_str().cmp(name)) {
-            Ok(_) => return Err(TokenError::Exists),
-            Err(_) if list.len() >= MOST => return Err(TokenError::Full),
-            Err(at) => at,
-        };
+        let at = place(&list, name)?;
         let text = secret().ok_or(TokenError::NoRandomness)?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let created_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
@@ -131,6 +128,19 @@ impl Tokens {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Token>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where one of that name would stand.
+fn place(list: &[Token], name: &str) -> Result<usize, TokenError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) || name == "default" {
+        return Err(TokenError::BadName);
+    }
+    match list.binary_search_by(|token| token.name.as_str().cmp(name)) {
+        Ok(_) => Err(TokenError::Exists),
+        Err(_) if list.len() >= MOST => Err(TokenError::Full),
+        Err(at) => Ok(at),
     }
 }
 

@@ -97,7 +97,7 @@ fn push(dir: &Path) {
         }
         assert_eq!(opened.ledger.flush(), Handed::All, "{round}");
         spent += thread_cpu() - start;
-        opened.committer.submit_and_wait(Job::Set { key: "k".into(), value: None }).unwrap();
+        opened.committer.submit_and_wait(Job::Set { key: "k".into(), value: None, note: None }).unwrap();
     }
     println!("push: {:.0} ns of relay CPU per row, flush included", spent.as_nanos() as f64 / rows as f64);
     opened.thread.stop().unwrap();

@@ -14,15 +14,15 @@ use std::rc::Rc;
 pub struct Subject(pub(crate) Rc<Registered>);
 
 impl Subject {
-    /// The text of a detail ([`Ledger::detail`](crate::Ledger::detail)); empty for names.
-    pub fn detail(&self) -> &str {
-        &self.0.detail
+    /// The name, or the text of a detail ([`Ledger::detail`](crate::Ledger::detail)).
+    pub fn text(&self) -> &str {
+        &self.0.text
     }
 }
 
 pub(crate) struct Registered {
     pub id: u32,
-    pub detail: Box<str>,
+    pub text: Box<str>,
     pub gone: Rc<RefCell<Vec<u32>>>,
 }
 

@@ -205,6 +205,7 @@ impl Engine {
     /// Nothing is cut from a log that does not reach its anchor: it is evidence.
     fn cut(&mut self, base: Anchor) -> rusqlite::Result<bool> {
         let (now, tip) = ((self.parts.clock)(), self.parts.writer.tip.seq);
+        let days = self.chores.keep_ms.unwrap_or_default() / DAY_MS;
         // The anchored row must not be among them.
         if !self.is_anchored_after(base.row) {
             self.within(Sync::Full, |conn| kept::set_meta(conn, "anchored", &tip.to_string()))?;
@@ -215,7 +216,7 @@ impl Engine {
         }
         self.begin(Sync::Full)?;
         let Parts { conn, writer, .. } = &mut self.parts;
-        writer.line(conn, cut::line(now, &cut::detail(&base)))?;
+        writer.line(conn, cut::line(now, &cut::detail(&base, days)))?;
         kept::set_base(conn, &base)?;
         kept::set_meta(conn, "anchored", &writer.tip.seq.to_string())?;
         conn.prepare_cached("COMMIT")?.execute([])?;

@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::kept::{EraMemory, Snapshot};
-use crate::{CallNumber, CallRecord, Grants, JobFault, Kind, Method, Outcome, Pin, StoreFault};
+use crate::{CallNumber, CallRecord, Durability, Grants, JobFault, Kind, Method, Outcome, Pin, StoreFault};
 use bytes::Bytes;
 use policy::{Effect, Grant};
 use std::sync::Arc;
@@ -163,13 +163,17 @@ pub enum Job {
     SaveEra(EraMemory),
     /// A server was removed from the config.
     ForgetServer(String),
-    /// Set a setting, or remove it. Durable when done. So the next.
+    /// Set a setting, or remove it. Durable when done. So the next two.
     Set {
         /// Which.
         key: String,
         /// None removes it.
         value: Option<String>,
+        /// What is written of it.
+        note: Option<Note>,
     },
+    /// An audit row of what a person does.
+    Deed(Note),
     /// A person accepts the log as it is, although its anchor is not in it; the old anchor goes into the row.
     AcceptEpoch,
     /// Keeps values of a call, sealed, with a row that names them.
@@ -230,6 +234,8 @@ pub enum Job {
         /// At least one.
         days: u32,
     },
+    /// From now on what is durable survives this.
+    Survive(Durability),
     /// Only for tests: limits of the database.
     #[cfg(test)]
     Pragma(&'static str),
@@ -258,6 +264,7 @@ impl Job {
         match self {
             Job::PutCall { record, .. } => record.must_be_durable(),
             Job::Set { .. }
+            | Job::Deed(_)
             | Job::AcceptEpoch
             | Job::PutPins { .. }
             | Job::DropPins { .. }
@@ -271,7 +278,8 @@ impl Job {
             | Job::EndCall { .. }
             | Job::DropCall(_)
             | Job::Heard(_)
-            | Job::Keep { .. } => false,
+            | Job::Keep { .. }
+            | Job::Survive(_) => false,
             #[cfg(test)]
             Job::Pragma(_) | Job::MostResults(_) | Job::Chores => false,
         }

@@ -81,14 +81,20 @@ impl Choice {
 }
 
 /// What the row of a cut says.
-pub(crate) fn detail(base: &Anchor) -> String {
-    format!("{{\"row\":{},\"hash\":\"{}\"}}", base.row, crate::chain::hex(&base.link))
+pub(crate) fn detail(base: &Anchor, days: u64) -> String {
+    format!("{{\"row\":{},\"hash\":\"{}\",\"days\":{days}}}", base.row, crate::chain::hex(&base.link))
 }
 
 /// Reads it.
 pub(crate) fn named(detail: &str) -> Option<Anchor> {
-    let rest = detail.strip_prefix("{\"row\":")?.strip_suffix("\"}")?;
-    let (row, link) = rest.split_once(",\"hash\":\"")?;
+    let (row, rest) = detail.strip_prefix("{\"row\":")?.split_once(",\"hash\":\"")?;
+    let (link, rest) = rest.split_once('"')?;
+    // Rows of earlier versions do not say for how many days rows were kept.
+    let days =
+        rest.strip_prefix(",\"days\":").map_or(rest, |days| days.trim_start_matches(|c: char| c.is_ascii_digit()));
+    if days != "}" {
+        return None;
+    }
     Anchor::parse(&format!("{row} {link}"))
 }
 

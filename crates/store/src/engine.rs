@@ -16,7 +16,7 @@ use crate::sober::Sober;
 use crate::unwritten::Unwritten;
 use crate::work::Work;
 use crate::writer::{Tip, Writer, free_slots};
-use crate::{CallNumber, JobFault, Kind, StoreFault, kept};
+use crate::{CallNumber, Durability, JobFault, Kind, StoreFault, kept};
 use rusqlite::Connection;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,7 +64,8 @@ pub(crate) struct Engine {
     pub anchors: Option<Anchors>,
     pub chores: Chores,
     pub results: Results,
-    sync: Sync,
+    /// What the connection was told last; None: to be told before the next transaction.
+    sync: Option<Sync>,
     /// Transactions since the write-ahead log was emptied.
     pub transactions: u32,
     unwritten: Unwritten,
@@ -78,7 +79,7 @@ impl Engine {
             parts,
             anchors,
             results: Results::default(),
-            sync: Sync::Full,
+            sync: Some(Sync::Full),
             // What beginning the run has written, and what the last run left.
             transactions: LONG_LOG,
             unwritten: Unwritten::default(),
@@ -209,12 +210,18 @@ impl Engine {
     }
 
     pub(crate) fn begin(&mut self, sync: Sync) -> rusqlite::Result<()> {
-        if self.sync != sync {
+        if self.sync != Some(sync) {
             sync.apply(&self.parts.conn)?;
-            self.sync = sync;
+            self.sync = Some(sync);
         }
         self.transactions = self.transactions.saturating_add(1);
         self.parts.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
+    }
+
+    /// From the next transaction on what is durable survives this.
+    pub(crate) fn survive(&mut self, durability: Durability) -> rusqlite::Result<()> {
+        self.sync = None;
+        durability.apply(&self.parts.conn)
     }
 
     fn transaction(&mut self, work: &mut [Work], sync: Sync, anchors: bool) -> rusqlite::Result<()> {

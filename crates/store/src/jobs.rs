@@ -16,7 +16,10 @@ impl Engine {
             Job::SaveSnapshot(snapshot) => return kept::save_snapshot(conn, snapshot),
             Job::SaveEra(era) => return kept::save_era(conn, era),
             Job::ForgetServer(server) => return kept::forget_server(conn, server),
-            Job::Set { key, value } => return kept::save_setting(conn, key, value.as_deref()),
+            Job::Set { key, value, note } => {
+                kept::save_setting(conn, key, value.as_deref())?;
+                note.as_ref()
+            }
             Job::AcceptEpoch => {
                 let old = path.parent().and_then(|dir| Anchor::read(dir).ok().flatten());
                 let detail = match old {
@@ -26,7 +29,7 @@ impl Engine {
                 let line = Line { kind: Kind::Epoch.code(), at: clock(), detail: &detail, ..Line::default() };
                 return writer.line(conn, line);
             }
-            Job::Note(note) => Some(note),
+            Job::Note(note) | Job::Deed(note) => Some(note),
             Job::Values(values) => return payload::save(conn, writer, seal, values),
             Job::PutCall { record, note } => {
                 if record.state == CallState::Freed {
@@ -64,6 +67,7 @@ impl Engine {
                 self.chores.keep(*days);
                 return Ok(());
             }
+            Job::Survive(durability) => return self.survive(*durability),
             #[cfg(test)]
             Job::Pragma(_) | Job::Chores => None,
             #[cfg(test)]

@@ -102,19 +102,19 @@ impl Ledger {
     /// schema knows. Only those are ever recorded as text.
     pub fn tool(&mut self, name: &str, definition: &str, fields: &[&str]) -> Subject {
         let fields = fields.iter().map(|&field| field.into()).collect();
-        self.register(cut(name).into(), definition.into(), fields, "".into())
+        self.register(cut(name).into(), definition.into(), fields)
     }
 
-    fn register(&mut self, text: Box<str>, definition: Box<str>, fields: Box<[Box<str>]>, detail: Box<str>) -> Subject {
+    fn register(&mut self, text: Box<str>, definition: Box<str>, fields: Box<[Box<str>]>) -> Subject {
         self.last_id += 1;
+        let registered = Registered { id: self.last_id, text: text.clone(), gone: self.gone.clone() };
         self.batch.registrations.push(Registration { id: self.last_id, text, definition, fields });
-        Subject(Rc::new(Registered { id: self.last_id, detail, gone: self.gone.clone() }))
+        Subject(Rc::new(registered))
     }
 
     /// Registers a detail that many rows share, a JSON object: a rule and why. Over 8 KiB only its size is kept.
     pub fn detail(&mut self, json: &str) -> Subject {
-        let detail: Box<str> = short_detail(json).into_owned().into();
-        self.register(detail.clone(), "".into(), Box::default(), detail)
+        self.register(short_detail(json).into_owned().into(), "".into(), Box::default())
     }
 
     /// Queues a job in order with the rows: what was pushed before is written before it, in the same transaction or an

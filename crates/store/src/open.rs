@@ -34,6 +34,15 @@ pub enum Durability {
     Power,
 }
 
+impl Durability {
+    pub(crate) fn apply(self, conn: &Connection) -> rusqlite::Result<()> {
+        conn.execute_batch(match self {
+            Durability::System => "PRAGMA fullfsync=0",
+            Durability::Power => "PRAGMA fullfsync=1",
+        })
+    }
+}
+
 /// How to open.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -306,9 +315,7 @@ fn connect(path: &Path, durability: Durability) -> Result<Connection, StoreFault
          PRAGMA trusted_schema=0; PRAGMA secure_delete=ON;",
     )
     .map_err(failed("setting up"))?;
-    if durability == Durability::Power {
-        conn.execute_batch("PRAGMA fullfsync=1").map_err(failed("setting up"))?;
-    }
+    durability.apply(&conn).map_err(failed("setting up"))?;
     Ok(conn)
 }
 

@@ -106,8 +106,9 @@ fn token(command: Token, hub: &Client, out: &Out) -> Result<Exit, Fault> {
         }
         Token::Remove(args) => {
             let removed = pin::decide::<op::TokenRemove>(hub, |pin| TokenName { name: args.name.clone(), pin })?;
-            out.document(&removed, |_| {
-                format!("The token of {} is worthless now.\n", operator::visible::escape(&removed.name))
+            out.document(&removed, |screen| {
+                let unwritten = show::approvals::unwritten(removed.unwritten.as_deref(), screen);
+                format!("{unwritten}The token of {} is worthless now.\n", operator::visible::escape(&removed.name))
             })
         }
     }

@@ -111,12 +111,24 @@ impl AuditSource for Log {
     }
 
     fn deed(&self, deed: &Deed) {
-        let done: Done = Box::new(|written| {
+        let (note, committer) = (note(deed), self.committer.clone());
+        let again = note.clone();
+        let done: Done = Box::new(move |written| {
             if let Err(fault) = written {
-                tracing::error!(%fault, "what a person did could not be written down");
+                tracing::error!(%fault, "what was done for a person could not be written down yet");
+                // What nobody waits for is kept until it can be.
+                committer.submit(Job::Note(again), None);
             }
         });
-        self.committer.submit(Job::Note(note(deed)), Some(done));
+        self.committer.submit(Job::Note(note), Some(done));
+    }
+
+    fn write(&self, deed: &Deed) -> Result<(), Problem> {
+        let failed = |fault| {
+            let message = format!("it could not be written down: {fault}");
+            Problem::new(code::AUDIT_UNAVAILABLE, message).next("callgate status")
+        };
+        self.committer.submit_and_wait(Job::Deed(note(deed))).map_err(failed)
     }
 
     fn accept(&self, what: &str) -> Result<AuditAccepted, Problem> {
@@ -163,7 +175,7 @@ fn note(deed: &Deed) -> Note {
         (Some((code, message)), _) => {
             let why = match deed.times {
                 1 => format!("{code}: {message}"),
-                times => format!("{times} attempts within a minute, the last one {code}: {message}"),
+                times => format!("{times} attempts within a minute, the gravest one {code}: {message}"),
             };
             (Kind::Person, Outcome::Denied, operation.to_owned(), why)
         }
@@ -217,6 +229,8 @@ fn number(call: &str) -> Result<CallNumber, Problem> {
 fn row(record: AuditRecord) -> AuditRow {
     let detail: Value = serde_json::from_str(&record.detail).unwrap_or_default();
     let part = |name: &str| detail.get(name).and_then(Value::as_str).map(str::to_owned);
+    let number = |name: &str| detail.get(name).and_then(Value::as_u64);
+    let cut = || Some(format!("rows up to {} are older than {} days and go", number("row")?, number("days")?));
     let call = CallNumber::parse(&record.call).map(|number| CallId::new(number.0).to_string());
     AuditRow {
         seq: record.seq,
@@ -231,7 +245,7 @@ fn row(record: AuditRecord) -> AuditRow {
         effect: record.effect,
         outcome: record.outcome,
         rule: part("rule"),
-        why: part("why").or_else(|| part("change")),
+        why: part("why").or_else(|| part("change")).or_else(cut),
         by: part("by").filter(|by| !by.is_empty()),
         reason: part("reason"),
         arguments_bytes: record.args_bytes,

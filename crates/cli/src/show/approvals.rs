@@ -373,7 +373,7 @@ pub fn outcome(decided: &Decided, screen: &Screen) -> String {
         DecisionKind::Denied | DecisionKind::Expired => Ink::Plain,
     };
     let text = format!("{}  {}. {follows}", escape(&decision.id), screen.paint(ink, &escape(&what))) + &back;
-    text.trim_end().to_owned() + "\n"
+    text.trim_end().to_owned() + "\n" + &unwritten(decided.unwritten.as_deref(), screen)
 }
 
 fn sentence_case(text: &str) -> String {
@@ -393,7 +393,7 @@ pub fn pause(state: &PauseState, screen: &Screen) -> String {
         1 => " 1 call waits for a person.".into(),
         some => format!(" {some} calls wait for a person."),
     };
-    let rests = rests(&state.resting, screen);
+    let rests = unwritten(state.unwritten.as_deref(), screen) + &rests(&state.resting, screen);
     match state.paused_since_ms {
         None => rests + &format!("{}{waiting}\n", screen.paint(Ink::Good, "Risky calls run as the policy says.")),
         Some(since) => {
@@ -402,6 +402,16 @@ pub fn pause(state: &PauseState, screen: &Screen) -> String {
             rests + &format!("{}{waiting} Let them run again:  callgate resume\n", screen.paint(Ink::Warm, &text))
         }
     }
+}
+
+/// That something which holds could not be written down.
+pub fn unwritten(cause: Option<&str>, screen: &Screen) -> String {
+    let line = |cause| {
+        let text =
+            format!("It holds, but the log does not have it yet, so that a restart may undo it: {}", escape(cause));
+        format!("{}\n", screen.paint(Ink::Bad, &text))
+    };
+    cause.map(line).unwrap_or_default()
 }
 
 /// Calls of one server may ask again; what else holds calls goes on.

@@ -88,7 +88,7 @@ fn one_waiting_call() {
 #[test]
 fn decisions_say_who_was_first() {
     let check = |winner, kind, follows, expect: &str| {
-        let decided = Decided { winner, decision: decision("c1-7", kind), follows, keeps: None };
+        let decided = Decided { winner, decision: decision("c1-7", kind), follows, keeps: None, unwritten: None };
         assert_eq!(approvals::outcome(&decided, &PIPE), expect);
     };
     let who = "by the command line (pid 4711) at 11-30 09:59:55";
@@ -441,12 +441,18 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         check_clean(&approvals::detail(&past, &screen));
         for winner in [Winner::You, Winner::Another] {
             check_clean(&approvals::outcome(
-                &Decided { winner, decision: who.clone(), follows: Follows::Runs, keeps: None },
+                &Decided { winner, decision: who.clone(), follows: Follows::Runs, keeps: None, unwritten: None },
                 &screen,
             ));
         }
         check_clean(&approvals::pause(
-            &PauseState { paused_since_ms: Some(1), by: text(), waiting: 2, resting: vec![rest(HOSTILE)] },
+            &PauseState {
+                paused_since_ms: Some(1),
+                by: text(),
+                waiting: 2,
+                resting: vec![rest(HOSTILE)],
+                unwritten: None,
+            },
             &screen,
         ));
         for length in [Length::Short, Length::Full] {

@@ -23,6 +23,9 @@ pub fn result(result: &CallResult, screen: &Screen) -> String {
     if let Some(refusal) = body["_meta"]["dev.callgate/outcome"].as_object() {
         return outcome(refusal, screen);
     }
+    if body["resultType"] == "input_required" {
+        return asks(&body, screen);
+    }
     let blocks = body["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut out = String::new();
     for block in blocks {
@@ -36,6 +39,19 @@ pub fn result(result: &CallResult, screen: &Screen) -> String {
     }
     if out.is_empty() {
         return screen.paint(Ink::Faint, "The tool answered nothing.") + "\n";
+    }
+    out
+}
+
+/// A tool that wants something of its client before it does anything.
+fn asks(body: &Value, screen: &Screen) -> String {
+    let text =
+        "The tool asks its client for something first, which the command line cannot answer; it has not gone on.";
+    let mut out = format!("{}\n", screen.paint(Ink::Warm, text));
+    for (name, request) in body["inputRequests"].as_object().into_iter().flatten() {
+        let method = request["method"].as_str().unwrap_or_default();
+        let message = request["params"]["message"].as_str().unwrap_or_default();
+        out.push_str(&format!("  {}  {}  {}\n", escape(name), escape(method), escape(message)));
     }
     out
 }

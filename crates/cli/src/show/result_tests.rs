@@ -58,6 +58,12 @@ notes__add  write
     check(Done, r#"{"content":[],"structuredContent":{"a":1}}"#, "{\n  \"a\": 1\n}\n");
     check(Done, r#"{"content":[]}"#, "The tool answered nothing.\n");
     check(RpcError, r#"{"code":-32602,"message":"no such thing"}"#, "error -32602 no such thing\n");
+    check(
+        ToolError,
+        r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"Which?"}}}}"#,
+        "The tool asks its client for something first, which the command line cannot answer; it has not gone on.\n  a  \
+         elicitation/create  Which?\n",
+    );
 }
 
 #[test]

@@ -6,8 +6,8 @@ use hub::person::{EntryState, Question, Then};
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// How long the beginning of a server is waited for.
-const START: Duration = Duration::from_secs(20);
+/// How long the beginning of a server is waited for: less than the answer to a change of the config may take.
+const START: Duration = Duration::from_secs(15);
 
 /// Of a server that is there anew.
 pub async fn started(hub: &OperatorHandle, name: &str) -> Vec<String> {

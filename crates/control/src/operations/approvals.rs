@@ -122,7 +122,13 @@ async fn decide(
     let (winner, decided) = match parts.hub.decide(said).await {
         Ok(Verdict::Past(decided)) => {
             let decision = views::decision(decided);
-            return Ok(Decided { winner: Winner::Another, decision, follows: Follows::Nothing, keeps: None });
+            return Ok(Decided {
+                winner: Winner::Another,
+                decision,
+                follows: Follows::Nothing,
+                keeps: None,
+                unwritten: None,
+            });
         }
         Ok(Verdict::Yours(decided)) => (Winner::You, decided),
         Ok(Verdict::Anothers(decided)) => (Winner::Another, decided),
@@ -136,8 +142,8 @@ async fn decide(
         (person::CallState::Approved, false) => Follows::NextCall,
         _ => Follows::Nothing,
     };
-    let keeps = decided.keeps.clone();
-    Ok(Decided { winner, decision: views::decision(decided), follows, keeps })
+    let (keeps, unwritten) = (decided.keeps.clone(), decided.unwritten.clone());
+    Ok(Decided { winner, decision: views::decision(decided), follows, keeps, unwritten })
 }
 
 /// What was decided about a call that waits no more, as the log tells of it.
@@ -145,7 +151,7 @@ async fn late(parts: &ControlParts, id: &str) -> Option<Decided> {
     let call = id.to_owned();
     let trail = audit::read(&parts.audit, move |source| source.trail(&call)).await.ok()?;
     let decision = past::of(&trail)?.decision?;
-    Some(Decided { winner: Winner::Another, decision, follows: Follows::Nothing, keeps: None })
+    Some(Decided { winner: Winner::Another, decision, follows: Follows::Nothing, keeps: None, unwritten: None })
 }
 
 /// Calls of which a record is kept, unknown ones first, then the latest.
@@ -181,15 +187,16 @@ pub async fn resume(hub: &OperatorHandle, asked: Resume, by: &str) -> Outcome<Pa
         Some(server) => {
             hub.end_rest(&server, by).await?;
             let pause = hub.status().await?.pause;
-            paused(hub, pause).await
+            paused(hub, person::Paused { pause, unwritten: None }).await
         }
     }
 }
 
 /// Whether all risky calls are held.
-pub async fn paused(hub: &OperatorHandle, pause: person::Pause) -> Outcome<PauseState> {
+pub async fn paused(hub: &OperatorHandle, now: person::Paused) -> Outcome<PauseState> {
+    let person::Paused { pause, unwritten } = now;
     let status = hub.status().await?;
     let by = (!pause.by.is_empty()).then_some(pause.by);
     let resting = crate::views::rests(status.rests);
-    Ok(PauseState { paused_since_ms: pause.since_ms, by, waiting: status.waiting, resting })
+    Ok(PauseState { paused_since_ms: pause.since_ms, by, waiting: status.waiting, resting, unwritten })
 }

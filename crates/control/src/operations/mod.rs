@@ -88,18 +88,16 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         Name::ToolShow => document::<op::ToolShow>(tools::show(hub, input::<op::ToolShow>(&body)?).await?),
         Name::ToolCall => document::<op::ToolCall>(tools::call(hub, input::<op::ToolCall>(&body)?).await?),
         Name::TokenAdd => {
-            let added = tokens::add(parts, input::<op::TokenAdd>(&body)?).await?;
-            shared.attempts.done(&Deed::done(name, peer, Some(added.name.clone())));
-            document::<op::TokenAdd>(added)
+            let asked = input::<op::TokenAdd>(&body)?;
+            document::<op::TokenAdd>(tokens::add(&shared, asked, peer).await?)
         }
         Name::TokenList => {
             nothing::<op::TokenList>(&body)?;
             document::<op::TokenList>(tokens::list(parts))
         }
         Name::TokenRemove => {
-            let removed = tokens::remove(parts, input::<op::TokenRemove>(&body)?).await?;
-            shared.attempts.done(&Deed::done(name, peer, Some(removed.name.clone())));
-            document::<op::TokenRemove>(removed)
+            let asked = input::<op::TokenRemove>(&body)?;
+            document::<op::TokenRemove>(tokens::remove(&shared, asked, peer).await?)
         }
         Name::Logs => {
             let asked = input::<op::Logs>(&body)?;
@@ -165,7 +163,7 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         Name::AuditValues => {
             let asked = input::<op::AuditValues>(&body)?;
             let opened = audit::read(&parts.audit, move |source| source.values(&asked.call)).await?;
-            shared.attempts.done(&Deed::done(name, peer, Some(opened.call.clone())));
+            shared.attempts.write(Deed::done(name, peer, Some(opened.call.clone()))).await?;
             document::<op::AuditValues>(opened)
         }
         Name::AuditTail => audit::tail(&parts.audit, input::<op::AuditTail>(&body)?, shared.stopping).await,
@@ -176,8 +174,8 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         Name::AuditAccept => {
             let asked = input::<op::AuditAccept>(&body)?;
             let accepted = audit::read(&parts.audit, move |source| source.accept(&asked.accept)).await?;
+            shared.attempts.write(Deed::done(name, peer, None)).await?;
             hub.trust().await?;
-            shared.attempts.done(&Deed::done(name, peer, None));
             document::<op::AuditAccept>(accepted)
         }
         Name::AuditExport => {
@@ -187,7 +185,7 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         Name::AuditTake => {
             let filter = input::<op::AuditTake>(&body)?.filter;
             let about = serde_json::to_string(&filter).ok();
-            shared.attempts.done(&Deed::done(name, peer, about));
+            shared.attempts.write(Deed::done(name, peer, about)).await?;
             Ok(audit::export(&parts.audit, filter, With::Values, shared.stopping))
         }
         Name::PolicyCheck => {
@@ -195,10 +193,8 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
             document::<op::PolicyCheck>(policy::check(hub).await?)
         }
         Name::ApprovalPin => {
-            let now = person::change(parts, input::<op::ApprovalPin>(&body)?).await?;
-            let about = if now.pin_set { "set" } else { "removed" };
-            shared.attempts.done(&Deed::done(name, peer, Some(about.to_owned())));
-            document::<op::ApprovalPin>(now)
+            let asked = input::<op::ApprovalPin>(&body)?;
+            document::<op::ApprovalPin>(person::change(&shared, asked, peer).await?)
         }
     }
 }

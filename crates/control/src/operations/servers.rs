@@ -15,8 +15,10 @@ pub async fn add(shared: &Shared, asked: ServerAdd) -> Outcome<ConfigChange> {
     let edits = entries.into_iter().map(|(name, entry)| Edit::Add { name, entry }).collect();
     let mut change = write(shared, edits).await?;
     note(&mut change.added, names.clone());
-    for name in names.iter().filter(|_| change.problems.is_empty()) {
-        change.next.extend(after::started(&shared.parts.hub, name).await);
+    if change.problems.is_empty() {
+        // All at once: whoever asked waits for the slowest only.
+        let all = names.iter().map(|name| after::started(&shared.parts.hub, name));
+        change.next = futures_util::future::join_all(all).await.into_iter().flatten().collect();
     }
     Ok(change)
 }

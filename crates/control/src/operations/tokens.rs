@@ -1,14 +1,27 @@
-//! Tokens of HTTP clients.
+//! Tokens of HTTP clients. One that is new opens nothing before its row is durable; one that is removed is worthless at
+//! once, whether that can be written down or not.
 
 use crate::ControlParts;
+use crate::person::Deed;
 use crate::problems::{Failure, Outcome};
+use crate::routes::{Peer, Shared};
 use hub::tokens::{TokenError, Tokens};
+use operator::Name;
 use operator::words::{NewToken, Token, TokenList, TokenName, TokenRemoved};
 
-pub async fn add(parts: &ControlParts, asked: TokenName) -> Outcome<NewToken> {
+pub async fn add(shared: &Shared, asked: TokenName, peer: &Peer) -> Outcome<NewToken> {
     let name = asked.name.clone();
-    let token = on_pool(parts, move |book| book.add(&asked.name)).await?;
-    Ok(NewToken { name, token })
+    on_pool(&shared.parts, move |book| book.takes(&asked.name)).await?;
+    let deed = Deed::done(Name::TokenAdd, peer, Some(name.clone()));
+    shared.attempts.write(deed.clone()).await?;
+    let wanted = name.clone();
+    match on_pool(&shared.parts, move |book| book.add(&wanted)).await {
+        Ok(token) => Ok(NewToken { name, token }),
+        Err(failure) => {
+            shared.attempts.failed(deed, &failure);
+            Err(failure)
+        }
+    }
 }
 
 pub fn list(parts: &ControlParts) -> TokenList {
@@ -16,10 +29,12 @@ pub fn list(parts: &ControlParts) -> TokenList {
     TokenList { tokens: parts.tokens.list().into_iter().map(word).collect() }
 }
 
-pub async fn remove(parts: &ControlParts, asked: TokenName) -> Outcome<TokenRemoved> {
+pub async fn remove(shared: &Shared, asked: TokenName, peer: &Peer) -> Outcome<TokenRemoved> {
     let name = asked.name.clone();
-    on_pool(parts, move |book| book.remove(&asked.name)).await?;
-    Ok(TokenRemoved { name })
+    on_pool(&shared.parts, move |book| book.remove(&asked.name)).await?;
+    let deed = Deed::done(Name::TokenRemove, peer, Some(name.clone()));
+    let unwritten = shared.attempts.write_or_later(deed).await;
+    Ok(TokenRemoved { name, unwritten })
 }
 
 /// The book syncs a file, which may take long.

@@ -1,10 +1,12 @@
 //! Every attempt at what only a person may do leaves a row in the audit: who asked, for which operation, why it was
-//! refused. A flood leaves one row a minute and operation. Never what was typed, never an argument.
+//! refused. Of a flood each process leaves one row a minute and operation, which names the gravest refusal; many
+//! processes share one. Never what was typed, never an argument.
 
 use super::processes::{Here, Processes};
 use super::tree::Caller;
 use crate::AuditSource;
-use crate::problems::Failure;
+use crate::audit::read;
+use crate::problems::{Failure, Outcome};
 use crate::routes::Peer;
 use operator::{Name, code};
 use std::collections::HashMap;
@@ -14,8 +16,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// After the first row of an operation all further attempts share one row in this time.
+/// After the first row of an operation further attempts share rows in this time.
 const WINDOW: Duration = Duration::from_secs(60);
+/// So many processes have a row of their own then; all others share one.
+const MOST_ROWS: usize = 8;
 
 /// What a person did, or what somebody wanted done as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +36,12 @@ pub struct Deed {
     pub refused: Option<(String, String)>,
     /// The name of what was changed, where it is no secret: a token's.
     pub about: Option<String>,
-    /// How many attempts the row stands for; who and why are the last one's.
+    /// How many attempts the row stands for; why is the gravest refusal's of them, who and when the last one's.
     pub times: u32,
 }
 
 impl Deed {
-    /// Something that was done.
+    /// Something that is done.
     pub fn done(operation: Name, peer: &Peer, about: Option<String>) -> Deed {
         let pid = peer.caller.map(|caller| caller.pid);
         let program = pid.and_then(|pid| Here.program(pid));
@@ -47,6 +51,11 @@ impl Deed {
         let refused = Some((failure.0.code.clone(), failure.0.message.clone()));
         Deed { refused, ..Deed::done(operation, peer, None) }
     }
+    /// After how many wrong PINs this is said, as it were.
+    fn gravity(&self) -> usize {
+        let rising = [code::NOT_A_PERSON, code::PIN_REQUIRED, code::PIN_WRONG, code::PIN_LOCKED];
+        self.refused.as_ref().and_then(|(code, _)| rising.iter().position(|it| it == code)).unwrap_or(0)
+    }
 }
 
 /// One operation that was refused not long ago.
@@ -54,19 +63,28 @@ struct Window {
     since: Instant,
     /// Whether a row was written at its beginning.
     told: bool,
-    /// What came since then.
-    held: Option<Deed>,
+    /// What came since then, by process.
+    held: Vec<(Option<Caller>, Deed)>,
     /// Asked without the PIN, and not asked again with it so far: that is how a person's own command line begins.
     unanswered: Option<(Option<Caller>, Deed)>,
 }
 
 impl Window {
     fn new() -> Window {
-        Window { since: Instant::now(), told: false, held: None, unanswered: None }
+        Window { since: Instant::now(), told: false, held: Vec::new(), unanswered: None }
     }
-    fn hold(&mut self, deed: Deed) {
-        let before = self.held.as_ref().map_or(0, |held| held.times);
-        self.held = Some(Deed { times: before.saturating_add(deed.times), ..deed });
+    fn hold(&mut self, caller: Option<Caller>, deed: Deed) {
+        let of_caller = self.held.iter().position(|(of, _)| *of == caller);
+        let place = of_caller.or_else(|| (self.held.len() > MOST_ROWS).then_some(MOST_ROWS));
+        match place.and_then(|place| self.held.get_mut(place)) {
+            None => self.held.push((caller, deed)),
+            Some((of, before)) => {
+                let times = before.times.saturating_add(deed.times);
+                let refused =
+                    if before.gravity() > deed.gravity() { before.refused.take() } else { deed.refused.clone() };
+                (*of, *before) = (caller, Deed { times, refused, ..deed });
+            }
+        }
     }
 }
 
@@ -96,11 +114,11 @@ impl Attempts {
         }
         let window = windows.entry(operation).or_insert_with(Window::new);
         if failure.0.code == code::PIN_REQUIRED {
-            if let Some((_, before)) = window.unanswered.replace((peer.caller, deed)) {
-                window.hold(before);
+            if let Some((caller, before)) = window.unanswered.replace((peer.caller, deed)) {
+                window.hold(caller, before);
             }
         } else if window.told {
-            window.hold(deed);
+            window.hold(peer.caller, deed);
         } else {
             window.told = true;
             self.audit.deed(&deed);
@@ -116,9 +134,22 @@ impl Attempts {
         }
     }
 
-    /// Something of a person's was done that has no row of its own.
-    pub fn done(&self, deed: &Deed) {
-        self.audit.deed(deed);
+    /// Something that a person does and that has no row of its own: it is answered, and holds, after this.
+    pub async fn write(&self, deed: Deed) -> Outcome<()> {
+        read(&self.audit, move |audit| audit.write(&deed)).await
+    }
+
+    /// The same of what holds already: why it could not be written down, where it is tried again.
+    pub async fn write_or_later(&self, deed: Deed) -> Option<String> {
+        let failure = self.write(deed.clone()).await.err()?;
+        self.audit.deed(&deed);
+        Some(failure.0.message)
+    }
+
+    /// What was written as done could not be done.
+    pub fn failed(&self, deed: Deed, failure: &Failure) {
+        let refused = Some((failure.0.code.clone(), failure.0.message.clone()));
+        self.audit.deed(&Deed { refused, ..deed });
     }
 
     /// Writes what attempts were held back, each when its minute is over; for ever.
@@ -144,11 +175,13 @@ impl Attempts {
             if !is_over(window) {
                 return true;
             }
-            if let Some((_, deed)) = window.unanswered.take() {
-                window.hold(deed);
+            if let Some((caller, deed)) = window.unanswered.take() {
+                window.hold(caller, deed);
             }
-            let Some(held) = window.held.take() else { return false };
-            self.audit.deed(&held);
+            if window.held.is_empty() {
+                return false;
+            }
+            window.held.iter().for_each(|(_, deed)| self.audit.deed(deed));
             *window = Window { told: true, ..Window::new() };
             true
         });
@@ -191,6 +224,18 @@ mod tests {
         check(&[(7, "pin_required"), (8, "")], &[], &[("pin_required", 1)]).await;
         check(&[(7, "pin_required"), (8, "pin_required"), (8, "")], &[], &[("pin_required", 1)]).await;
         let mixed = [(7, "not_a_person"), (7, "pin_required"), (7, "pin_locked")];
-        check(&mixed, &[("not_a_person", 1)], &[("pin_required", 2)]).await;
+        check(&mixed, &[("not_a_person", 1)], &[("pin_locked", 2)]).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_row_of_many_attempts_names_the_gravest_and_each_process_has_its_own() {
+        let guesses = [(7, "pin_wrong"), (7, "pin_wrong"), (7, "pin_locked"), (7, "pin_required"), (8, "pin_required")];
+        check(&guesses, &[("pin_wrong", 1)], &[("pin_locked", 3), ("pin_required", 1)]).await;
+        // Processes without end are no way to rows without end.
+        let many: Vec<(u32, &str)> =
+            (0..100).map(|pid| (pid, if pid == 50 { "pin_locked" } else { "pin_wrong" })).collect();
+        let mut later = vec![("pin_wrong", 1); MOST_ROWS];
+        later.push(("pin_locked", 99 - u32::try_from(MOST_ROWS).unwrap()));
+        check(&many, &[("pin_wrong", 1)], &later).await;
     }
 }

@@ -260,6 +260,10 @@ impl AuditSource for Deeds {
     fn deed(&self, deed: &Deed) {
         self.0.lock().unwrap().push(deed.clone());
     }
+    fn write(&self, deed: &Deed) -> Result<(), operator::Problem> {
+        self.deed(deed);
+        Ok(())
+    }
     fn accept(&self, _: &str) -> Result<AuditAccepted, operator::Problem> {
         no_log()
     }

@@ -41,12 +41,31 @@ How a server is launched is held fast when it is launched first: its command, ar
 remembered for the server's tools counts for it. Until then the server goes on as it was approved; after a start of the hub it does not
 run. Headers and all other keys belong to no launch.
 
+The same command, or address, under a second name waits as well, also for a server that was renamed: rules that name the first one, and what was
+approved, denied or said of it, would not hold for the second. What stands in a home's first config does not wait.
+
 What the hub fills in from its own environment may be another value each time. So may, of `envFile`, values of variables whose name
 ends with a word for a secret (`TOKEN`, `SECRET`, `KEY`, `PASSWORD`, `AUTH`, `CREDENTIAL`, `COOKIE` …), and passwords of eight bytes or
 more in addresses: a token that was renewed is the same launch. A variable more or less, and any other value, is another one, `LD_PRELOAD`
 and `NODE_OPTIONS` as well as `MODE`.
 
 `envFile` is read when the hub starts, when the entry changes, and with `callgate server start` and `callgate server restart`.
+
+## What loosens waits
+
+A change of the file that would let more run without you, or leave less to be seen, is not applied before you say so (`callgate status` and
+`callgate catalog diff` show it, `callgate catalog approve @policy --hash …` accepts it), whether the hub runs or not when the file is
+changed. Until then of each key the stricter word holds: what only tightens holds at once. It is compared with what you accepted last; what
+stood in the file at a home's first start is yours. This is looked at:
+
+- `policy`: a looser `default`, a rule that allows more or one less that asks or denies, `expireMinutes` and `denialsPerMinute` up,
+  `restMinutes` down, `fromHostTree`. How long a request is held open is no part of it.
+- of a known server: `effects` that lower or go, `stateful` and `results.check` down, `replayLostSeconds` down, another `idempotencyArgument`;
+- of a new server, as if it were known and nothing were said of it: the same but for `idempotencyArgument`. Its tools are judged by their hints until
+  then, and `destructive` holds at once. An entry that was removed is known when it comes back;
+- `hub.audit`: `keepDays` down (older rows would be erased), `payloads` and `durability` down.
+
+Which calls share a lane, time limits, who shares a process, profiles, ports and hosts change nothing of who is asked: they hold at once.
 ";
 
 /// The page, of this schema.

@@ -47,14 +47,15 @@ pub(crate) async fn decide(core: &Rc<Core>, said: Said) -> Result<Verdict, Refus
         let message = "the call is not the one that was shown: its arguments are others";
         return Err(Refused::new("digest_changed", message).then(format!("callgate approval show {}", said.id)));
     }
-    match said.decision {
+    let unwritten = match said.decision {
         Decision::Approve { arguments, scope } => {
             look_again(core, &case).await?;
             approve(core, &case, arguments, scope, &said.by).await?;
+            None
         }
         Decision::Deny { reason } => deny(core, &case, reason, &said.by).await?,
-    }
-    let mut decided = decided(&case);
+    };
+    let mut decided = Decided { unwritten, ..decided(&case) };
     if case.state() == CallState::Approved {
         if case.is_wanted() {
             claim(core, &case);
@@ -103,6 +104,7 @@ pub(crate) fn decided(case: &Case) -> Decided {
         edited: row.edited.is_some(),
         runs: is_on_its_way(case),
         keeps: None,
+        unwritten: None,
     }
 }
 
@@ -288,20 +290,20 @@ fn key_of(tool: &ToolEntry, arguments: Option<&Bytes>) -> Option<Bytes> {
     key.filter(|key| &key[..] != b"null")
 }
 
-async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str) -> Result<(), Refused> {
+async fn deny(core: &Rc<Core>, case: &Rc<Case>, reason: Option<String>, by: &str) -> Result<Option<String>, Refused> {
     // It goes to the client and into the log: no secret that any server was given goes along.
     let reason = core
         .backends()
         .iter()
         .fold(reason.unwrap_or_default(), |reason, backend| backend.rules().cleaner.redact(&reason).into_owned());
-    moves::make(core, case, Move { event: Event::Deny, by, grant: None }, |row| {
+    let unwritten = moves::make(core, case, Move { event: Event::Deny, by, grant: None }, |row| {
         row.reason = reason;
         row.arguments = None;
         row.edited = None;
     })
     .await?;
     rest::denied(core, &case.row());
-    Ok(())
+    Ok(unwritten)
 }
 
 /// Nobody decided in time, or nobody came back for it: a no with its own reason.

@@ -8,7 +8,8 @@ use crate::agent::View;
 use crate::catalog::{Catalog, ToolEntry};
 use crate::core::Core;
 use crate::operate::{Checked, Event as Happening, Refusal};
-use crate::person::{EntryState, Explained, Finding, Pause, Policy, Question, WaitingCall};
+use crate::person::{EntryState, Explained, Finding, Pause, Paused, Policy, Question, WaitingCall};
+use crate::record::Audit;
 use crate::thing::Thing;
 use crate::who::Who;
 use bytes::Bytes;
@@ -144,25 +145,38 @@ pub(crate) async fn settle(core: &Rc<Core>, id: &str, finding: Finding, by: &str
     settle::settle(core, id, event, by).await
 }
 
-/// Holds all calls that may change something, or lets them go on.
-pub(crate) async fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Pause {
-    let before = core.gate.pause();
-    if pauses != before.since_ms.is_some() {
-        let since_ms = pauses.then(now_ms);
-        core.gate.set_pause(Pause { since_ms, by: by.clone() });
-        let value = pauses.then(|| serde_json::to_string(&core.gate.pause()).unwrap_or_default());
-        let written = core.ledger.written(Job::Set { key: PAUSE.into(), value });
-        if let Err(cause) = written.await {
-            tracing::error!(%cause, "whether calls are paused could not be written down: a restart forgets it");
-        }
+/// Holds all calls that may change something, at once: what cannot be written down now is tried again. Or lets them go on,
+/// which is written down before it holds.
+///
+/// # Errors
+/// The end of a pause cannot be written down.
+pub(crate) async fn pause(core: &Rc<Core>, pauses: bool, by: String) -> Result<Paused, Refusal> {
+    let mut unwritten = None;
+    if pauses != core.gate.is_paused() {
+        let now = Pause { since_ms: pauses.then(now_ms), by: by.clone() };
         let what = if pauses { "all calls that may change something are held" } else { "resumed" };
-        core.ledger.setting("pause", what, &by);
+        let set = Job::Set {
+            key: PAUSE.into(),
+            value: pauses.then(|| serde_json::to_string(&now).unwrap_or_default()),
+            note: Some(Audit::setting("pause", what, &by)),
+        };
+        if pauses {
+            core.gate.set_pause(now);
+            unwritten = core.ledger.written(set.clone()).await.err();
+            if let Some(cause) = &unwritten {
+                tracing::error!(%cause, "that calls are paused could not be written down yet: a restart may forget it");
+                core.ledger.job(set);
+            }
+        } else {
+            core.ledger.written(set).await.map_err(Refusal::unwritten)?;
+            core.gate.set_pause(now);
+        }
         core.happened(Happening::Paused(core.gate.pause()));
         if !pauses {
             decide::judge_again(core);
         }
     }
-    core.gate.pause()
+    Ok(Paused { pause: core.gate.pause(), unwritten })
 }
 
 /// How the rules see one call, or every tool without arguments.

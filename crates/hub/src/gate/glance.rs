@@ -3,8 +3,8 @@
 //! for it in a bounded queue beside the relay, and what finds no room there is counted and told, never passed over in silence.
 
 use super::now_ms;
-use crate::catalog::ToolEntry;
 use crate::core::Core;
+use crate::record::Record;
 use bytes::Bytes;
 use contract::answer::look;
 use contract::finding::{Finding, FindingKind};
@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
-use store::{CallNumber, Job, Kind, Method, Note};
+use store::{CallNumber, Job, Kind, Method, Note, Subject};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use upstream::task;
@@ -33,15 +33,22 @@ const GATHER: Duration = Duration::from_millis(10);
 const REST: u32 = 19;
 /// Results that were not looked at are told at most this often.
 const TELL: Duration = Duration::from_secs(60);
-/// How long the end of the hub may wait for what is left.
-const LAST: Duration = Duration::from_secs(1);
+/// How long the end of the hub may wait for what is left, and up to which length, since nothing ends a look that has begun.
+const LAST: Duration = Duration::from_millis(250);
+const LAST_MOST: usize = 64 << 10;
 
 /// A result that waits to be looked at.
 struct Glance {
-    call: CallNumber,
-    tool: Rc<ToolEntry>,
-    server: Rc<str>,
+    of: Of,
     text: Bytes,
+}
+
+/// Whose result it is.
+struct Of {
+    call: CallNumber,
+    item: Option<Subject>,
+    server: Rc<str>,
+    method: Method,
 }
 
 /// Results that wait, oldest first.
@@ -91,11 +98,19 @@ impl<T> Waiting<T> {
         self.all.push_back((it, bytes));
     }
 
-    /// As many as are looked at in one go.
-    fn take(&mut self) -> Vec<T> {
+    /// Takes away those that are longer; how many.
+    fn drop_longer(&mut self, most: usize) -> usize {
+        let before = self.all.len();
+        self.all.retain(|(_, size)| *size <= most);
+        self.bytes = self.all.iter().map(|(_, size)| size).sum();
+        before - self.all.len()
+    }
+
+    /// As many as are looked at in one go, of so many bytes.
+    fn take(&mut self, most: usize) -> Vec<T> {
         let mut taken = Vec::new();
         let mut bytes = 0;
-        while bytes < ONE_GO
+        while bytes < most
             && let Some((it, size)) = self.all.pop_front()
         {
             bytes += size;
@@ -106,15 +121,20 @@ impl<T> Waiting<T> {
     }
 }
 
-/// Puts the result of a call where it will be looked at.
-pub(crate) fn at(core: &Rc<Core>, call: CallNumber, tool: &Rc<ToolEntry>, server: &Rc<str>, answer: &Answer) {
+/// Puts what a tool or a resource gave where it will be looked at.
+pub(crate) fn at(core: &Rc<Core>, record: &Record, server: &Rc<str>, answer: &Answer) {
     let Answer::Result { body, .. } = answer else { return };
+    let (item, method) = record.about();
+    if !matches!(method, Method::ToolCall | Method::ResourceRead) {
+        return;
+    }
+    let of = Of { call: record.number(), item, server: Rc::clone(server), method };
     let glances = &core.gate.glances;
     let bytes = body.len();
     if bytes > MOST {
         glances.told.set(glances.told.get() + 1);
         glances.miss(1);
-        return note(core, call, &tool.read.exposed, server, &too_long(bytes));
+        return note(core, Some(&of), &too_long(bytes));
     }
     let mut waiting = glances.waiting.borrow_mut();
     if waiting.has_room(bytes) {
@@ -122,7 +142,7 @@ pub(crate) fn at(core: &Rc<Core>, call: CallNumber, tool: &Rc<ToolEntry>, server
             [one] if bytes < SHARED => Bytes::copy_from_slice(one),
             _ => body.join(),
         };
-        waiting.push(Glance { call, tool: Rc::clone(tool), server: Rc::clone(server), text }, bytes);
+        waiting.push(Glance { of, text }, bytes);
     } else {
         glances.miss(1);
     }
@@ -139,7 +159,7 @@ async fn look_on(core: Weak<Core>) {
         glances.came.notified().await;
         tokio::time::sleep(GATHER).await;
         loop {
-            let took = look_once(&core).await;
+            let took = look_once(&core, ONE_GO).await;
             tell_missed(&core);
             if glances.waiting.borrow().all.is_empty() {
                 break;
@@ -150,8 +170,8 @@ async fn look_on(core: Weak<Core>) {
 }
 
 /// Looks at a part of what waits, on the blocking pool; how long that took.
-async fn look_once(core: &Rc<Core>) -> Duration {
-    let taken = core.gate.glances.waiting.borrow_mut().take();
+async fn look_once(core: &Rc<Core>, most: usize) -> Duration {
+    let taken = core.gate.glances.waiting.borrow_mut().take(most);
     if taken.is_empty() {
         return Duration::ZERO;
     }
@@ -170,7 +190,7 @@ async fn look_once(core: &Rc<Core>) -> Duration {
         return Duration::ZERO;
     };
     for (it, findings) in taken.iter().zip(found).filter(|(_, findings)| !findings.is_empty()) {
-        note(core, it.call, &it.tool.read.exposed, &it.server, &said(&findings));
+        note(core, Some(&it.of), &said(&findings));
     }
     took
 }
@@ -178,9 +198,10 @@ async fn look_once(core: &Rc<Core>) -> Duration {
 /// Looks at what is left while the hub ends, as far as there is time.
 pub(crate) async fn finish(core: &Rc<Core>) {
     let glances = &core.gate.glances;
+    glances.miss(glances.waiting.borrow_mut().drop_longer(LAST_MOST));
     let all = async {
         while !glances.waiting.borrow().all.is_empty() || glances.in_hand.get() > 0 {
-            look_once(core).await;
+            look_once(core, LAST_MOST).await;
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
@@ -201,16 +222,18 @@ fn tell_missed(core: &Rc<Core>) {
     }
     glances.told.set(glances.missed.get());
     glances.told_at.set(Some(now));
-    tracing::warn!(results = new, "results of tools were not looked at for orders to the model");
-    note(core, CallNumber::default(), "", "", &too_many(new));
+    tracing::warn!(results = new, "results were not looked at for orders to the model");
+    note(core, None, &too_many(new));
 }
 
-fn note(core: &Rc<Core>, call: CallNumber, item: &str, server: &str, reason: &str) {
+/// `of`: None where it is about many.
+fn note(core: &Rc<Core>, of: Option<&Of>, reason: &str) {
+    let item = of.and_then(|of| of.item.as_ref());
     core.ledger.job(Job::Note(Note {
-        call,
-        item: item.to_owned(),
-        server: server.to_owned(),
-        method: Method::ToolCall,
+        call: of.map(|of| of.call).unwrap_or_default(),
+        item: item.map(Subject::text).unwrap_or_default().to_owned(),
+        server: of.map(|of| of.server.to_string()).unwrap_or_default(),
+        method: of.map_or(Method::ToolCall, |of| of.method),
         detail: serde_json::json!({ "reason": reason }).to_string(),
         ..Note::new(Kind::Finding, now_ms())
     }));
@@ -221,7 +244,7 @@ fn too_long(bytes: usize) -> String {
 }
 
 fn too_many(results: u64) -> String {
-    let were = if results == 1 { "result of a tool was" } else { "results of tools were" };
+    let were = if results == 1 { "result was" } else { "results were" };
     format!("{results} {were} not looked at: too many came at once")
 }
 
@@ -255,13 +278,15 @@ mod tests {
             waiting.push(number, 100);
         }
         assert!(!waiting.has_room(0), "by number");
-        assert_eq!(waiting.take(), (0..MOST_WAITING).collect::<Vec<_>>());
-        assert_eq!((waiting.bytes, waiting.take()), (0, Vec::new()));
+        assert_eq!(waiting.take(ONE_GO), (0..MOST_WAITING).collect::<Vec<_>>());
+        assert_eq!((waiting.bytes, waiting.take(ONE_GO)), (0, Vec::new()));
         for number in 0..4 {
             waiting.push(number, MOST);
         }
         assert!(!waiting.has_room(1), "by bytes");
-        assert_eq!(waiting.take(), [0], "one long one at a time");
+        assert_eq!(waiting.take(ONE_GO), [0], "one long one at a time");
         assert!(waiting.has_room(MOST) && !waiting.has_room(MOST + 1));
+        waiting.push(9, 5);
+        assert_eq!((waiting.drop_longer(5), waiting.bytes, waiting.take(5)), (3, 5, vec![9]));
     }
 }

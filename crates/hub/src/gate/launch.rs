@@ -132,6 +132,22 @@ pub(crate) struct HeldLaunch {
     pub text: LaunchText,
     /// How it was approved last.
     pub approved: LaunchText,
+    /// The server that is launched like this one, which is new.
+    pub like: Option<String>,
+}
+
+impl HeldLaunch {
+    /// What a person has to look at.
+    pub(crate) fn change(&self) -> Change {
+        let Some(like) = &self.like else { return self.text.since(&self.approved) };
+        let like = visible::escape(like);
+        let sentence = format!(
+            "it is `{like}` under a second name: rules that name `{like}`, and what was approved, denied or said of it, do \
+             not hold under this one"
+        );
+        let raised = vec![Raise { place: String::new(), sentence }];
+        Change { raised, lines: self.text.lines(&self.approved), ..Change::default() }
+    }
 }
 
 #[cfg(test)]

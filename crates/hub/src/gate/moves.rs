@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::operate::Refusal as Refused;
 use policy::{Event, Grant};
 use std::rc::Rc;
-use store::{CallRecord, Kind, Note, Outcome};
+use store::{CallRecord, Job, Kind, Note, Outcome};
 
 /// Who takes which step.
 pub(crate) struct Move<'a> {
@@ -43,7 +43,8 @@ impl Move<'_> {
     }
 }
 
-/// Takes it; `change` says what else is written of it. Until it is durable the case stands as before.
+/// Takes it; `change` says what else is written of it. Until it is durable the case stands as before, but for a denial:
+/// that holds all the same where it cannot be written down, which is tried again. Tells why it could not, then.
 ///
 /// # Errors
 /// It cannot be taken as the case stands, or not be written down.
@@ -52,7 +53,7 @@ pub(crate) async fn make(
     case: &Rc<Case>,
     it: Move<'_>,
     change: impl FnOnce(&mut CallRecord),
-) -> Result<(), Refused> {
+) -> Result<Option<String>, Refused> {
     let mut row = case.row().clone();
     row.state = policy::next(row.state, it.event).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
     row.decided_ms = now_ms();
@@ -61,7 +62,16 @@ pub(crate) async fn make(
     let (kind, outcome) = it.told();
     let note = core.ledger.case_note(&row, kind, outcome);
     abort::at(Point::Deciding, &row.tool);
-    write(core, case, row, Some(note), it.grant).await
+    let written = write(core, case, row.clone(), Some(note.clone()), it.grant).await;
+    match written {
+        Err(cause) if it.event == Event::Deny => {
+            tracing::error!(%cause, "a denial could not be written down yet: a restart may forget it");
+            core.ledger.job(Job::PutCall { record: Box::new(row.clone()), note: Some(note) });
+            case.note(|now| *now = row);
+            Ok(Some(cause))
+        }
+        written => written.map(|()| None).map_err(Refused::unwritten),
+    }
 }
 
 /// An approval that nothing has run by is taken back: the call waits to be decided again. `why` is what its row says.
@@ -88,7 +98,7 @@ pub(crate) async fn note(
 ) -> Result<(), Refused> {
     let mut row = case.row().clone();
     change(&mut row);
-    write(core, case, row, None, None).await
+    write(core, case, row, None, None).await.map_err(Refused::unwritten)
 }
 
 async fn write(
@@ -97,7 +107,7 @@ async fn write(
     row: CallRecord,
     note: Option<Note>,
     grant: Option<Grant>,
-) -> Result<(), Refused> {
+) -> Result<(), String> {
     case.is_deciding.set(true);
     let is_decision = note.is_some();
     let written = core.ledger.put_call(row.clone(), note);
@@ -114,5 +124,5 @@ async fn write(
         core.gate.remember_grant(grant);
     }
     case.decision_over();
-    end.map_err(|cause| Refused::new("audit_unavailable", format!("it could not be written down: {cause}")))
+    end
 }

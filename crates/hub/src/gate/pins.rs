@@ -318,11 +318,22 @@ impl Pins {
                 let read = |vault: &Vault| vault.approved(server, &approved.to_string(), PinKind::Launch, "").ok();
                 let kept = vault.as_ref().and_then(read).and_then(|mut texts| texts.pop());
                 let approved = kept.and_then(|(_, text)| serde_json::from_str(&text).ok()).unwrap_or_default();
-                let held = HeldLaunch { hash, text: text.clone(), approved };
+                let held = HeldLaunch { hash, text: text.clone(), approved, like: None };
                 self.held.borrow_mut().insert(server.to_owned(), held);
                 Launch::Held
             }
         }
+    }
+    /// Another server that was launched in exactly this way.
+    pub(crate) fn launched_as(&self, hash: Hash, server: &str) -> Option<String> {
+        let launches = self.launches.borrow();
+        let same = launches.iter().filter(|(other, known)| *other != server && known.contains(&hash));
+        same.map(|(other, _)| other.clone()).min()
+    }
+    /// A server is not launched before a person has said so, being another one under a second name.
+    pub(crate) fn hold_second(&self, server: &str, hash: Hash, text: &LaunchText, like: String) {
+        let held = HeldLaunch { hash, text: text.clone(), approved: LaunchText::default(), like: Some(like) };
+        self.held.borrow_mut().insert(server.to_owned(), held);
     }
     /// Nothing of a server is to be launched that nobody has approved.
     pub(crate) fn forget_held(&self, server: &str) {

@@ -14,6 +14,8 @@ use std::time::Duration;
 use store::{CallRecord, Job, Kind, Note};
 use upstream::task;
 
+/// How the end of a rest is told.
+const AGAIN: &str = "calls may ask again";
 /// Denials older than this count no more, in milliseconds.
 const MINUTE: u64 = 60_000;
 /// Pairs of client and server of which denials are remembered.
@@ -85,7 +87,7 @@ pub(crate) fn denied(core: &Rc<Core>, row: &CallRecord) {
         until_ms: now + u64::try_from(length.as_millis()).unwrap_or(u64::MAX / 2),
         denials: u32::try_from(count).unwrap_or(u32::MAX),
     };
-    note(core, &rest, "calls that would ask are refused from now on", "");
+    core.ledger.job(Job::Note(note(&rest, "calls that would ask are refused from now on", &row.decided_by)));
     rests.resting.borrow_mut().push(rest.clone());
     core.queue_changed();
     let core = Rc::downgrade(core);
@@ -112,15 +114,25 @@ fn end(core: &Core, ends: impl Fn(&Rest) -> bool, by: &str) {
         !goes
     });
     for rest in &ended {
-        note(core, rest, "calls may ask again", by);
+        core.ledger.job(Job::Note(note(rest, AGAIN, by)));
     }
     core.queue_changed();
 }
 
 /// A person lets a server's calls ask again, those of all clients.
-pub(crate) fn resume(core: &Core, server: &str, by: &str) -> Result<(), Refused> {
-    if core.gate.rests.all().iter().any(|rest| rest.server == server) {
-        end(core, |rest| rest.server == server, by);
+///
+/// # Errors
+/// None of them is refused, or it cannot be written down: then they go on being refused.
+pub(crate) async fn resume(core: &Rc<Core>, server: &str, by: &str) -> Result<(), Refused> {
+    let rests: Vec<Rest> = core.gate.rests.all().into_iter().filter(|rest| rest.server == server).collect();
+    if !rests.is_empty() {
+        let write = |rest: &Rest| core.ledger.written(Job::Deed(note(rest, AGAIN, by)));
+        let writing: Vec<_> = rests.iter().map(write).collect();
+        for written in writing {
+            written.await.map_err(Refused::unwritten)?;
+        }
+        core.gate.rests.resting.borrow_mut().retain(|rest| !rests.contains(rest));
+        core.queue_changed();
         return Ok(());
     }
     match core.backend(server) {
@@ -131,15 +143,15 @@ pub(crate) fn resume(core: &Core, server: &str, by: &str) -> Result<(), Refused>
     }
 }
 
-fn note(core: &Core, rest: &Rest, change: &str, by: &str) {
+fn note(rest: &Rest, change: &str, by: &str) -> Note {
     let detail = serde_json::json!({
         "change": change, "denials": rest.denials, "until_ms": rest.until_ms, "by": by,
     });
-    core.ledger.job(Job::Note(Note {
+    Note {
         client: rest.client.clone(),
         server: rest.server.clone(),
         item: "rest".into(),
         detail: detail.to_string(),
         ..Note::new(Kind::Setting, now_ms())
-    }));
+    }
 }

@@ -62,7 +62,8 @@ pub(crate) fn over(core: &Core, case: &Case, refusal: Refusal) {
 
 /// The same of a case that stays on record.
 pub(crate) fn part(core: &Core, case: &Case, refusal: Refusal) {
-    if let Some(alike) = index::alike(case) {
+    // What a client took back itself is not held out to it.
+    if let Some(alike) = index::alike(case).filter(|_| refusal.error != Code::Cancelled) {
         core.gate.noes.put(alike, refusal);
     }
     core.gate.index.part(case);

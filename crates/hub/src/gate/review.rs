@@ -31,7 +31,7 @@ struct Candidate {
 /// How a server would be launched, where that is not what was approved.
 fn launch(core: &Core, backend: &Backend) -> Option<Candidate> {
     let held = core.gate.pins.held.borrow().get(&**backend.key())?.clone();
-    let changed = Changed { approved: Some(Bytes::new()), change: held.text.since(&held.approved), effect: None };
+    let changed = Changed { approved: Some(Bytes::new()), change: held.change(), effect: None };
     Some(Candidate {
         kind: PinKind::Launch,
         name: String::new(),
@@ -172,7 +172,7 @@ fn hold_fast(core: &Core, pins: Vec<Pin>) {
     for pin in &pins {
         core.gate.pins.put(pin);
     }
-    let note = note(&pins, "first use");
+    let note = note(&pins, "first use", BY_FIRST_USE);
     let written = core.ledger.written(Job::PutPins { pins, note: Some(note) });
     task::spawn("write what was seen first", async move {
         if let Err(cause) = written.await {
@@ -181,14 +181,24 @@ fn hold_fast(core: &Core, pins: Vec<Pin>) {
     });
 }
 
-fn note(pins: &[Pin], how: &str) -> Note {
+/// So many of the entries are named in a line.
+const NAMED: usize = 3;
+/// Who is said to have held fast what nobody had seen before.
+const BY_FIRST_USE: &str = "first use";
+
+fn note(pins: &[Pin], how: &str, by: &str) -> Note {
     let first = pins.first();
     let all: Vec<String> = pins.iter().take(50).map(|pin| format!("{} {}", pin.kind.as_str(), pin.name)).collect();
+    let more = pins.len().saturating_sub(NAMED);
+    let named: Vec<&str> = all.iter().take(NAMED).map(|name| name.trim_end()).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let why = format!("{how}: {}{more}", named.join(", "));
     Note {
         server: first.map(|pin| pin.server.clone()).unwrap_or_default(),
         item: first.filter(|_| pins.len() == 1).map(|pin| pin.name.clone()).unwrap_or_default(),
         definition: first.filter(|_| pins.len() == 1).map(|pin| pin.hash.to_string()).unwrap_or_default(),
-        detail: serde_json::json!({ "how": how, "count": pins.len(), "entries": all }).to_string(),
+        detail: serde_json::json!({ "how": how, "by": by, "why": why, "count": pins.len(), "entries": all })
+            .to_string(),
         ..Note::new(Kind::Pin, now_ms())
     }
 }
@@ -278,9 +288,9 @@ pub(crate) async fn approve(core: &Rc<Core>, target: &str, hash: Hash, by: &str)
     let (backend, chosen) = choose(core, target, hash)?;
     let pins: Vec<Pin> = chosen.iter().map(|it| it.pin(&backend, PinHow::Person)).collect();
     let entries = pins.iter().map(|pin| pin.name.clone()).collect();
-    let note = note(&pins, by);
+    let note = note(&pins, "approved", by);
     let written = core.ledger.written(Job::PutPins { pins: pins.clone(), note: Some(note) }).await;
-    written.map_err(|cause| Refusal::new("audit_unavailable", format!("it could not be written down: {cause}")))?;
+    written.map_err(Refusal::unwritten)?;
     for pin in &pins {
         core.gate.pins.put(pin);
     }

@@ -200,7 +200,7 @@ impl Audit {
     pub(crate) fn end(&self, record: &mut Record, ending: Ending, result_bytes: usize) {
         let mark = record.mark.take();
         let kind = if record.is_announced { Kind::End } else { Kind::Read };
-        let looked = record.looked.take().map(|looked| with(record.verdict.as_ref().map(Subject::detail), looked));
+        let looked = record.looked.take().map(|looked| with(record.verdict.as_ref().map(Subject::text), looked));
         let mut entry = record.entry(kind);
         if let Some(looked) = &looked {
             entry.detail = Detail::Text(looked);

@@ -77,11 +77,10 @@ impl Audit {
         }
     }
 
-    /// Writes that a setting was changed, in a sentence, and by whom.
-    pub(crate) fn setting(&self, which: &str, what: &str, by: &str) {
+    /// The row of a setting that was changed, in a sentence, and by whom.
+    pub(crate) fn setting(which: &str, what: &str, by: &str) -> Note {
         let detail = serde_json::json!({ "change": what, "by": by }).to_string();
-        let note = Note { item: which.into(), detail, ..Note::new(Kind::Setting, millis(SystemTime::now())) };
-        self.job(Job::Note(note));
+        Note { item: which.into(), detail, ..Note::new(Kind::Setting, millis(SystemTime::now())) }
     }
 
     /// Remembers an approval and waits for its commit.

@@ -11,6 +11,7 @@ use crate::gate::{self, Held, Settings};
 use crate::operate::{Event, Refusal, ReloadView};
 use crate::person::Approved;
 use crate::prepared::{self, Prepared};
+use crate::record::Audit;
 use contract::Hash;
 use frame::Version;
 use globset::{Glob, GlobSet, GlobSetBuilder};
@@ -18,6 +19,7 @@ use policy::{Fallback, Rulebook};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use store::Job;
 use upstream::{Server, Spec, Stopping, Watcher, task};
 
 /// The setting that keeps what was accepted.
@@ -25,34 +27,43 @@ pub(super) const ACCEPTED: &str = "accepted";
 /// What is approved to let the config loosen the policy. No server can have this name in the aggregate.
 pub(super) const POLICY: &str = "@policy";
 
+/// No log is kept for longer.
+const LONGEST_DAYS: u32 = 36_500;
+
 impl Relay {
     /// What of a config a person has accepted, in place of what would let more through.
     fn accepted(&self, new: &mut config::Config, rulebook: Rulebook) -> Rulebook {
-        let wanted = Accepted::of(new);
         let Some(accepted) = self.accepted.borrow().clone() else {
-            self.accept(&wanted);
+            self.take_over(&Accepted::of(new), None);
             return rulebook;
         };
-        let known = |server: &str| self.core.gate.pins.knows(server);
-        let loosened = accepted.loosened_by(&wanted, known);
+        let wanted = Accepted::of(new).beside(&accepted);
+        let loosened = accepted.loosened_by(&wanted);
         if loosened.is_empty() {
-            if accepted != wanted {
-                self.accept(&wanted);
-            }
+            self.take_over(&wanted, Some(&accepted));
             self.core.gate.set_held(None);
             return rulebook;
         }
         for sentence in &loosened {
             tracing::warn!(%sentence, "the config loosens what a person accepted, which a person has to say");
         }
-        accepted.put_into(new);
+        let holding = accepted.tightened_by(&wanted);
+        self.take_over(&holding, Some(&accepted));
+        holding.put_into(new);
         self.core.gate.set_held(Some(Held { sentences: loosened, hash: wanted.hash(), wanted }));
-        accepted.rulebook().unwrap_or(rulebook)
+        holding.rulebook().unwrap_or(rulebook)
     }
 
-    fn accept(&self, wanted: &Accepted) {
-        *self.accepted.borrow_mut() = Some(wanted.clone());
-        self.core.ledger.job(store::Job::Set { key: ACCEPTED.into(), value: Some(wanted.text()) });
+    /// What loosens nothing holds at once; that it was not written down yet is no reason to let more through.
+    fn take_over(&self, holding: &Accepted, before: Option<&Accepted>) {
+        if before == Some(holding) {
+            return;
+        }
+        *self.accepted.borrow_mut() = Some(holding.clone());
+        let parts = before.map(|before| holding.parts_since(before)).unwrap_or_default();
+        let told = format!("taken over from the config, where it loosens nothing: {}", parts.join(", "));
+        let note = (!parts.is_empty()).then(|| Audit::setting("policy", &told, "config"));
+        self.core.ledger.job(Job::Set { key: ACCEPTED.into(), value: Some(holding.text()), note });
     }
 
     /// A person accepts what the config wants, exactly as it was shown.
@@ -65,11 +76,10 @@ impl Relay {
             let refusal = Refusal::new("hash_changed", "what waits is not what was shown: it has another hash");
             return Err(refusal.then("callgate policy check"));
         }
-        let set = store::Job::Set { key: ACCEPTED.into(), value: Some(held.wanted.text()) };
-        let written = self.core.ledger.written(set).await;
-        written.map_err(|cause| Refusal::new("audit_unavailable", format!("it could not be written down: {cause}")))?;
+        let note = Some(Audit::setting("policy", &format!("loosened: {}", held.sentences.join("; ")), by));
+        let set = Job::Set { key: ACCEPTED.into(), value: Some(held.wanted.text()), note };
+        self.core.ledger.written(set).await.map_err(Refusal::unwritten)?;
         *self.accepted.borrow_mut() = Some(held.wanted);
-        self.core.ledger.setting("policy", &format!("loosened: {}", held.sentences.join("; ")), by);
         self.reload().await;
         Ok(Approved { server: POLICY.into(), entries: held.sentences, left: 0 })
     }
@@ -78,12 +88,21 @@ impl Relay {
     /// `anew` names one whose file of variables counts as it is now.
     pub(super) fn apply(&self, prepared: Prepared, anew: Option<&str>) -> ReloadView {
         let Prepared { config: mut new, mut specs, rulebook, .. } = prepared;
+        let is_first = self.accepted.borrow().is_none();
         self.keep_variables(&mut new, anew);
         let rulebook = self.accepted(&mut new, rulebook);
         self.core.gate.set(settings(&new, rulebook));
-        let released = self.hold_launches(&mut new, &mut specs);
-        if self.config.borrow().hub.audit.keep_days != new.hub.audit.keep_days || self.core.backends().is_empty() {
-            self.core.ledger.job(store::Job::Keep { days: new.hub.audit.keep_days });
+        let released = self.hold_launches(&mut new, &mut specs, is_first);
+        let (before, after) = (self.config.borrow().hub.audit, new.hub.audit);
+        if before.keep_days != after.keep_days || self.core.backends().is_empty() {
+            self.core.ledger.job(Job::Keep { days: after.keep_days });
+        }
+        if before.durability != after.durability {
+            let durability = match after.durability {
+                config::Durability::System => store::Durability::System,
+                config::Durability::Power => store::Durability::Power,
+            };
+            self.core.ledger.job(Job::Survive(durability));
         }
         self.core.ledger.set_payloads(new.hub.audit.payloads);
         let changes = config::diff(&self.config.borrow(), &new);
@@ -134,9 +153,20 @@ impl Relay {
         &self,
         new: &mut config::Config,
         specs: &mut BTreeMap<String, Result<Spec, String>>,
+        is_first: bool,
     ) -> Vec<String> {
         let mut released = Vec::new();
         let running = self.config.borrow();
+        let pins = &self.core.gate.pins;
+        let entries = running.servers.iter().chain(&new.servers).filter(|(name, _)| pins.knows(name));
+        let known: Vec<(String, Vec<String>)> =
+            entries.map(|(name, entry)| (name.clone(), prepared::launch_words(entry))).collect();
+        // What stood in the first config of a home is a person's, also where two names stand for one server.
+        let second = |key: &str, entry: &ServerConfig, hash: Hash| {
+            let words = prepared::launch_words(entry);
+            let like = || known.iter().find(|(name, of)| name != key && *of == words).map(|(name, _)| name.clone());
+            pins.launched_as(hash, key).or_else(like).filter(|_| !is_first)
+        };
         for (key, entry) in &mut new.servers {
             // What is not launched, or cannot be, need not wait.
             if entry.disabled || entry.is_unread() {
@@ -149,7 +179,17 @@ impl Relay {
             match self.core.gate.pins.launch(key, hash, &text) {
                 Launch::Approved if was_held => released.push(key.clone()),
                 Launch::Approved => {}
-                Launch::First => gate::review::launched(&self.core, key, hash, &text),
+                Launch::First => match second(key, entry, hash) {
+                    None => gate::review::launched(&self.core, key, hash, &text),
+                    Some(like) => {
+                        let why = format!(
+                            "it is `{like}` under a second name, which a person has to say; see `callgate catalog diff`"
+                        );
+                        tracing::warn!(server = %key, %like, "it is launched like another server that is known");
+                        specs.insert(key.clone(), Err(why));
+                        pins.hold_second(key, hash, &text, like);
+                    }
+                },
                 Launch::Held => {
                     tracing::warn!(server = %key, "its launch command is not the one that was approved");
                     match running.servers.get(key) {
@@ -259,7 +299,11 @@ impl Relay {
 
 /// What holds where nobody knows what was accepted.
 pub(super) fn strictest() -> Accepted {
-    Accepted { policy: PolicyConfig { default: Fallback::Ask, ..PolicyConfig::default() }, ..Accepted::default() }
+    Accepted {
+        policy: PolicyConfig { default: Fallback::Ask, ..PolicyConfig::default() },
+        audit: config::Audit { keep_days: LONGEST_DAYS, ..config::Audit::default() },
+        ..Accepted::default()
+    }
 }
 
 /// How calls are judged and how long they wait.

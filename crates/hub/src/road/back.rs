@@ -52,9 +52,7 @@ impl Run {
                 return owed::ended(&self.core, lost, if may_have_run { End::Unknown } else { End::NotSent }, None);
             }
         };
-        if let Some(tool) = &self.tool {
-            glance::at(&self.core, self.record.borrow().number(), tool, self.backend.key(), &answer);
-        }
+        glance::at(&self.core, &self.record.borrow(), self.backend.key(), &answer);
         let edited = self.case.as_ref().and_then(|case| case.row().edited.clone());
         let look = Look::of(self.backend.rules(), self.tool.as_deref(), edited);
         if !look.is_long(&answer)

@@ -204,4 +204,7 @@ pub struct PauseState {
     /// Servers whose calls are refused where they would ask.
     #[serde(default)]
     pub resting: Vec<Rest>,
+    /// Why the pause, which holds all the same, could not be written down yet.
+    #[serde(default)]
+    pub unwritten: Option<String>,
 }

@@ -123,6 +123,9 @@ pub struct Decided {
     /// What keeps it from running now, and what ends that. An older hub does not say.
     #[serde(default)]
     pub keeps: Option<String>,
+    /// Why a denial, which holds all the same, could not be written down yet.
+    #[serde(default)]
+    pub unwritten: Option<String>,
 }
 
 /// Sets, changes or removes the PIN.

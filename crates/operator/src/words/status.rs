@@ -33,7 +33,7 @@ pub struct Status {
     /// What the watchdog over the hub's main thread has seen. An older hub does not say.
     #[serde(default)]
     pub relay: Relay,
-    /// Results of tools that were not looked at for orders to the model since the hub began. An older hub does not say.
+    /// Results of tools and resources that were not looked at for orders to the model since the hub began. An older hub does not say.
     #[serde(default)]
     pub unlooked: u64,
     /// What waits for a person. An older hub does not say.

@@ -52,4 +52,7 @@ pub struct TokenList {
 pub struct TokenRemoved {
     /// The client's name.
     pub name: String,
+    /// Why that, which holds all the same, could not be written down yet.
+    #[serde(default)]
+    pub unwritten: Option<String>,
 }

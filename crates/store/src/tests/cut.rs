@@ -58,6 +58,7 @@ fn whole_old_blocks_go_and_nothing_that_is_not_old() {
     let cut = whole_log(home.path()).pop().unwrap();
     assert_eq!((cut.kind.as_str(), cut.seq), ("cut", 2002));
     assert!(cut.detail.starts_with(r#"{"row":1023,"hash":""#), "{}", cut.detail);
+    assert!(cut.detail.ends_with(r#"","days":5}"#), "it says by which number: {}", cut.detail);
     // Cut again, when all of the first day is old: what only it had is forgotten.
     reads_at(&mut desk, NOW + 20 * DAY, 600, "newest_tool", r#"{"reason":"a new reason"}"#);
     CLOCK.store(NOW + 20 * DAY, Ordering::Relaxed);

@@ -28,10 +28,10 @@ fn what_was_saved_is_there_after_a_restart() {
         Job::SaveSnapshot(Box::new(snapshot)),
         Job::SaveSnapshot(Box::new(newer.clone())),
         Job::SaveEra(era.clone()),
-        Job::Set { key: "port".into(), value: Some("7".into()) },
-        Job::Set { key: "port".into(), value: Some("8".into()) },
-        Job::Set { key: "gone".into(), value: Some("1".into()) },
-        Job::Set { key: "gone".into(), value: None },
+        Job::Set { key: "port".into(), value: Some("7".into()), note: None },
+        Job::Set { key: "port".into(), value: Some("8".into()), note: None },
+        Job::Set { key: "gone".into(), value: Some("1".into()), note: None },
+        Job::Set { key: "gone".into(), value: None, note: None },
     ] {
         committer.submit_and_wait(job).unwrap();
     }
@@ -99,7 +99,7 @@ fn a_resting_store_leaves_no_long_log_for_the_next_start() {
     let home = tempfile::tempdir().unwrap();
     let desk = Desk::open(home.path());
     for value in 0..40 {
-        do_job(&desk, Job::Set { key: "n".into(), value: Some(value.to_string()) });
+        do_job(&desk, Job::Set { key: "n".into(), value: Some(value.to_string()), note: None });
     }
     let log = home.path().join(format!("{}-wal", crate::places::DATABASE));
     // Frames that are of the log's present turn: those a start has to read.

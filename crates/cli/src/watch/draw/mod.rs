@@ -96,7 +96,7 @@ impl Pen<'_> {
             pieces.push((Ink::Warm, format!(" · only {}", escape(server))));
         }
         if !state.queue.search.is_empty() && state.mode != Mode::Search {
-            pieces.push((Ink::Warm, format!(" · /{}", escape(&state.queue.search))));
+            pieces.push((Ink::Warm, format!(" · {} with /{}", state.queue.len(), escape(&state.queue.search))));
         }
         if state.queue.order == Order::Newest {
             pieces.push((Ink::Faint, " · newest first".into()));

@@ -202,7 +202,7 @@ impl State {
         if *bar == Bar::Still {
             self.lock.restart(now);
         }
-        self.say(now, Ink::Warm, bar.sentence());
+        self.say_of_it(now, Ink::Warm, bar.sentence());
     }
 
     fn act(&self, verdict: Verdict) -> Option<Act> {
@@ -303,13 +303,13 @@ impl State {
         };
         let before = crate::show::json::pretty(shown.arguments());
         if text.trim() == before.trim() {
-            return self.say(now, Ink::Plain, "Nothing was changed.");
+            return self.say_of_it(now, Ink::Plain, "Nothing was changed.");
         }
         match serde_json::from_str::<&serde_json::value::RawValue>(text.trim()) {
             Err(error) => self.mode = Mode::Refused(id.into(), text, format!("This is not JSON: {error}")),
             Ok(json) => {
                 shown.put_draft(Some(json.get().to_owned()), &screen);
-                self.say(now, Ink::Warm, "Read it once more, then approve it; Esc drops it.");
+                self.say_of_it(now, Ink::Warm, "Read it once more, then approve it; Esc drops it.");
             }
         }
     }

@@ -4,7 +4,7 @@ use super::super::panes::Focus;
 use super::{Effect, Key, Mode, Now, State};
 use crate::show::json::pretty;
 use crate::show::screen::Ink;
-use operator::words::{ApprovalState, Scope};
+use operator::words::{ApprovalKind, ApprovalState, Scope};
 
 /// Longest text that can be typed, in characters.
 const LONGEST: usize = 500;
@@ -170,7 +170,7 @@ impl State {
         let screen = self.screen;
         let Some(shown) = self.shown.as_mut().filter(|shown| shown.draft().is_some()) else { return };
         shown.put_draft(None, &screen);
-        self.say(now, Ink::Plain, "The edited arguments are dropped.");
+        self.say_of_it(now, Ink::Plain, "The edited arguments are dropped.");
     }
 
     fn narrow(&mut self, now: Now) {
@@ -182,10 +182,15 @@ impl State {
     fn edit(&mut self, now: Now, effects: &mut Vec<Effect>) {
         let Some(shown) = &self.shown else { return };
         if shown.approval().state != ApprovalState::Waiting {
-            return self.say(now, Ink::Warm, "This one is decided.");
+            return self.say_of_it(now, Ink::Warm, "This one is decided.");
+        }
+        if shown.approval().kind != ApprovalKind::Tool {
+            return self.say_of_it(now, Ink::Warm, "It is no call of a tool: its params are never edited.");
         }
         let id = shown.approval().id.clone();
         effects.push(Effect::Edit { id, text: pretty(shown.arguments()) + "\n" });
+        // What was said of an edit before is not said of this one.
+        self.notice = None;
     }
 
     fn search(&mut self, now: Now, key: Key) {

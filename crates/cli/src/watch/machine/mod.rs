@@ -33,6 +33,8 @@ pub struct Notice {
     pub ink: Ink,
     /// What it says.
     pub text: String,
+    /// The call that it is about, where it does not name it.
+    of: Option<String>,
     until_ms: u64,
 }
 
@@ -134,7 +136,11 @@ impl State {
             Input::Hub(said) => self.hub(now, said),
             Input::Edited(id, edited) => self.edited(now, &id, edited, &mut effects),
         }
-        if self.notice.as_ref().is_some_and(|notice| notice.until_ms <= now.mono_ms) {
+        let selected = self.queue.selected_id();
+        let is_over = |notice: &Notice| {
+            notice.until_ms <= now.mono_ms || notice.of.as_ref().is_some_and(|of| selected != Some(of))
+        };
+        if self.notice.as_ref().is_some_and(is_over) {
             self.notice = None;
         }
         self.lay_out(now);
@@ -151,7 +157,16 @@ impl State {
     }
 
     fn say(&mut self, now: Now, ink: Ink, text: impl Into<String>) {
-        self.notice = Some(Notice { ink, text: text.into(), until_ms: now.mono_ms + NOTICE_MS });
+        self.notice = Some(Notice { ink, text: text.into(), of: None, until_ms: now.mono_ms + NOTICE_MS });
+    }
+
+    /// The same of the call under the cursor: it goes when the cursor does.
+    fn say_of_it(&mut self, now: Now, ink: Ink, text: impl Into<String>) {
+        self.say(now, ink, text);
+        let of = self.queue.selected_id().cloned();
+        if let Some(notice) = &mut self.notice {
+            notice.of = of;
+        }
     }
 
     fn hub(&mut self, now: Now, said: Said) {
@@ -278,7 +293,7 @@ impl State {
                 if let Some(shown) = self.shown.as_mut().filter(|shown| shown.is_of(&detail.approval)) {
                     if shown.renew(detail, &screen) {
                         self.lock.restart(now);
-                        self.say(now, Ink::Warm, "What is known of this call has changed; look again.");
+                        self.say_of_it(now, Ink::Warm, "What is known of this call has changed; look again.");
                     }
                 } else {
                     self.shown = Some(Shown::new(detail));

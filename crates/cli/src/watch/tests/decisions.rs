@@ -7,7 +7,7 @@ use operator::{Problem, code};
 
 fn yes(id: &str) -> Result<Decided, Problem> {
     let decision = Decision { by: "you".into(), remember: Some(Scope::Once), ..decision(id, DecisionKind::Approved) };
-    Ok(Decided { winner: Winner::You, decision, follows: Follows::Runs, keeps: None })
+    Ok(Decided { winner: Winner::You, decision, follows: Follows::Runs, keeps: None, unwritten: None })
 }
 
 fn approvals(rig: &Rig) -> Vec<String> {

@@ -42,7 +42,7 @@ fn long_names_and_hidden_characters() {
         server: first.approval.server.clone(),
         tool: first.approval.tool.clone(),
         name: long.into(),
-        effect: Effect::Write,
+        effect: operator::words::Effect::Write,
         scope: Scope::Tool,
         since_ms: first.approval.asked_ms - 1_000,
         by: Some("the command line (pid 4711)".into()),
@@ -84,7 +84,13 @@ fn a_lost_race_an_edit_that_does_not_fit_the_pin_and_help() {
     let mut rig = Rig::new((80, 24), some(3));
     rig.keys("a");
     let decision = crate::show::samples::decision("c1-0", DecisionKind::Denied);
-    rig.answer(Ok(Decided { winner: Winner::Another, decision, follows: Follows::Nothing, keeps: None }));
+    rig.answer(Ok(Decided {
+        winner: Winner::Another,
+        decision,
+        follows: Follows::Nothing,
+        keeps: None,
+        unwritten: None,
+    }));
     assert_snapshot!("lost_race", rig.seen());
 
     rig.wait(1_000);

@@ -48,6 +48,27 @@ fn search_and_server_narrow_the_list() {
 }
 
 #[test]
+fn what_is_said_of_one_call_does_not_stand_under_another() {
+    let mut items = some(3);
+    items[1].approval.kind = ApprovalKind::Prompt;
+    items[0].approval.most = Scope::Once;
+    let mut rig = Rig::new((80, 24), items);
+    rig.keys("t");
+    assert!(rig.notice().contains("at most"), "{}", rig.notice());
+    rig.keys("j");
+    assert_eq!(rig.notice(), "");
+    rig.keys("e");
+    assert!(rig.notice().contains("its params are never edited") && rig.done.is_empty(), "{}", rig.notice());
+    rig.keys("j");
+    assert_eq!(rig.notice(), "");
+    // A search says how many it found.
+    rig.keys("/");
+    rig.keys("mail");
+    rig.key(Key::Enter);
+    assert!(rig.seen().starts_with(" 3 waiting · 1 with /mail"), "{}", rig.seen());
+}
+
+#[test]
 fn a_decision_of_somebody_else_is_told_and_takes_the_call_away() {
     let mut rig = Rig::new((80, 24), some(3));
     rig.items.remove(0);
@@ -64,7 +85,13 @@ fn a_decision_of_somebody_else_is_told_and_takes_the_call_away() {
     rig.wait(700);
     rig.keys("a");
     let decision = Decision { by: "you".into(), ..decision("c1-2", DecisionKind::Approved) };
-    rig.answer(Ok(Decided { winner: Winner::You, decision: decision.clone(), follows: Follows::Runs, keeps: None }));
+    rig.answer(Ok(Decided {
+        winner: Winner::You,
+        decision: decision.clone(),
+        follows: Follows::Runs,
+        keeps: None,
+        unwritten: None,
+    }));
     let told = rig.notice().to_owned();
     assert!(told.ends_with("It runs now."), "{told}");
     rig.hub(Said::Event(Event::Decision(decision)));
@@ -81,7 +108,7 @@ fn what_was_read_before_a_decision_does_not_bring_it_back() {
     let effects = rig.state.next(rig.now, Input::Hub(Said::Event(Event::Approvals { waiting: 3 })));
     assert_eq!(effects, [Effect::Queue]);
     let decision = Decision { by: "you".into(), ..decision("c1-0", DecisionKind::Approved) };
-    rig.answer(Ok(Decided { winner: Winner::You, decision, follows: Follows::Runs, keeps: None }));
+    rig.answer(Ok(Decided { winner: Winner::You, decision, follows: Follows::Runs, keeps: None, unwritten: None }));
     rig.hub(Said::Queue(Ok(ApprovalList { approvals: old, ..Default::default() })));
     assert_eq!(rig.state.queue.len(), 2);
     rig.wait(200);

@@ -99,7 +99,7 @@ fn answer(rig: &mut Rig, how: u8) {
     let decision = decision(&id, DecisionKind::Approved);
     let winner = if how == 0 { Winner::You } else { Winner::Another };
     rig.answer(match how {
-        0 | 1 => Ok(Decided { winner, decision, follows: Follows::Runs, keeps: None }),
+        0 | 1 => Ok(Decided { winner, decision, follows: Follows::Runs, keeps: None, unwritten: None }),
         2 => Err(Problem::new(code::PIN_REQUIRED, "decisions need the PIN")),
         3 => Err(Problem::new(code::INVALID_ARGUMENTS, "no")),
         _ => Err(Problem::new(code::DIGEST_CHANGED, "others")),

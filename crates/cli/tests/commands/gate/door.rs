@@ -230,7 +230,13 @@ impl Queue {
     fn settle(&mut self, id: &str, digest: &str, change: impl FnOnce(&mut Decision)) -> Answer {
         if let Some(decision) = self.decided.iter().find(|decision| decision.id == id) {
             let follows = Follows::Nothing;
-            return document(&Decided { winner: Winner::Another, decision: decision.clone(), follows, keeps: None });
+            return document(&Decided {
+                winner: Winner::Another,
+                decision: decision.clone(),
+                follows,
+                keeps: None,
+                unwritten: None,
+            });
         }
         let item = &self.item(id)?.approval;
         if item.digest != digest {
@@ -253,7 +259,13 @@ impl Queue {
             DecisionKind::Denied | DecisionKind::Expired => Follows::Nothing,
         };
         self.take(&decision);
-        let (body, _) = document(&Decided { winner: Winner::You, decision: decision.clone(), follows, keeps: None })?;
+        let (body, _) = document(&Decided {
+            winner: Winner::You,
+            decision: decision.clone(),
+            follows,
+            keeps: None,
+            unwritten: None,
+        })?;
         Ok((body, Some(Event::Decision(decision))))
     }
 
