@@ -1,8 +1,8 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
 use crate::person::{
-    Approved, Decided, Explained, Finding, Forget, Outcome, Pause, Paused, Policy, Question, Remembered, Rest, Said,
-    ServerReview, WaitingCall,
+    Approved, Decided, Explained, Finding, Forget, Forgotten, Outcome, Pause, Paused, Policy, Question, Remembered,
+    Rest, Said, ServerReview, WaitingCall,
 };
 use bytes::Bytes;
 use contract::Hash;
@@ -316,7 +316,7 @@ pub enum Operation {
     /// What a person has allowed that holds for calls to come.
     Remembered(oneshot::Sender<Vec<Remembered>>),
     /// Some of it is to hold no more, and who says so.
-    Forget(Forget, String, oneshot::Sender<Result<Vec<Remembered>, Refusal>>),
+    Forget(Forget, String, oneshot::Sender<Result<Forgotten, Refusal>>),
     /// All call records that live.
     Calls(oneshot::Sender<Vec<CallRecord>>),
     /// What became of a call with an unknown outcome, and who says so.
@@ -403,7 +403,7 @@ impl OperatorHandle {
         self.ask(Operation::Remembered).await
     }
     /// Takes some of it back; answered with what held until now.
-    pub async fn forget(&self, which: Forget, by: &str) -> Result<Vec<Remembered>, Refusal> {
+    pub async fn forget(&self, which: Forget, by: &str) -> Result<Forgotten, Refusal> {
         self.ask(|tell| Operation::Forget(which, by.into(), tell)).await?
     }
     /// All call records that live.

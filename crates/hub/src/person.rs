@@ -132,6 +132,15 @@ pub struct Remembered {
     pub lapsed: Option<String>,
 }
 
+/// What was taken back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// What held until now.
+    pub forgotten: Vec<Remembered>,
+    /// Why it could not be written down, so that a restart may forget it.
+    pub unwritten: Option<String>,
+}
+
 /// What a person takes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forget {

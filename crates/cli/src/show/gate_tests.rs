@@ -164,8 +164,11 @@ fn what_is_remembered() {
         }],
     };
     check_clean(&remembered::list(&hostile, &all, &TERMINAL));
-    check_clean(&remembered::forgotten(&Forgotten { forgotten: hostile.remembered }, &PIPE));
-    assert_snapshot!(remembered::forgotten(&Forgotten { forgotten: list.remembered.clone() }, &PIPE));
+    check_clean(&remembered::forgotten(
+        &Forgotten { forgotten: hostile.remembered, unwritten: Some(HOSTILE.into()) },
+        &PIPE,
+    ));
+    assert_snapshot!(remembered::forgotten(&Forgotten { forgotten: list.remembered.clone(), unwritten: None }, &PIPE));
     let mut card = detail(approval("c1-8", "shop__place_order"), "{}");
     card.remembered = vec![list.remembered[1].clone(), list.remembered[2].clone()];
     let text = approvals::detail(&card, &PIPE);

@@ -67,7 +67,8 @@ pub fn forgotten(forgotten: &Forgotten, screen: &Screen) -> String {
     if forgotten.forgotten.is_empty() {
         return "Nothing was remembered.\n".into();
     }
-    forgotten.forgotten.iter().map(|it| one(it, screen)).collect()
+    let all: String = forgotten.forgotten.iter().map(|it| one(it, screen)).collect();
+    all + &approvals::unwritten(forgotten.unwritten.as_deref(), screen)
 }
 
 fn one(it: &Remembered, screen: &Screen) -> String {

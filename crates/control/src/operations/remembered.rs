@@ -29,5 +29,6 @@ pub async fn forget(hub: &OperatorHandle, asked: Forget, by: &str) -> Outcome<Fo
         (false, false) => person::Forget::With(asked.ids),
         _ => return Err(Failure::new("bad_input", "say which calls, or that all is to be forgotten: one of the two")),
     };
-    Ok(Forgotten { forgotten: hub.forget(which, by).await?.into_iter().map(views::remembered).collect() })
+    let person::Forgotten { forgotten, unwritten } = hub.forget(which, by).await?;
+    Ok(Forgotten { forgotten: forgotten.into_iter().map(views::remembered).collect(), unwritten })
 }

@@ -6,7 +6,7 @@ use super::{decide, moves, now_ms, retold};
 use crate::catalog::ToolEntry;
 use crate::core::Core;
 use crate::operate::Refusal as Refused;
-use crate::person::{Forget, Remembered};
+use crate::person::{Forget, Forgotten, Remembered};
 use contract::CallId;
 use contract::visible::escape;
 use policy::{CallState, Grant, Scope, Then};
@@ -27,9 +27,8 @@ pub(crate) fn remembered(core: &Rc<Core>) -> Vec<Remembered> {
 /// Takes it back; answered with what held until now.
 ///
 /// # Errors
-/// Nothing is held for one of the calls: then nothing is taken back. Or it could not be written down: then it holds no
-/// more as long as this hub lives.
-pub(crate) async fn forget(core: &Rc<Core>, which: Forget, by: &str) -> Result<Vec<Remembered>, Refused> {
+/// Nothing is held for one of the calls: then nothing is taken back.
+pub(crate) async fn forget(core: &Rc<Core>, which: Forget, by: &str) -> Result<Forgotten, Refused> {
     for case in core.gate.index.all() {
         while case.is_deciding.get() {
             // A moment: what is being approved is remembered, or not, when that is written.
@@ -47,10 +46,10 @@ pub(crate) async fn forget(core: &Rc<Core>, which: Forget, by: &str) -> Result<V
     let mut meant: Vec<Remembered> = all.into_iter().filter(is_meant).collect();
     let written: Vec<_> = drop_grants(core, &meant).iter().map(|grant| core.ledger.forget_grants(grant, by)).collect();
     let mut late = None;
-    let mut end = Ok(());
+    let mut unwritten = None;
     for call in meant.iter().filter(|it| it.scope == Scope::Once).filter_map(|it| it.call).collect::<Vec<_>>() {
         match decide::find(core, &call.to_string()).filter(is_open) {
-            Some(case) => end = end.and(reopen(core, &case, by).await),
+            Some(case) => unwritten = reopen(core, &case, by).await?.or(unwritten),
             None => {
                 // It was redeemed while another one was being written down.
                 meant.retain(|it| it.scope != Scope::Once || it.call != Some(call));
@@ -59,17 +58,11 @@ pub(crate) async fn forget(core: &Rc<Core>, which: Forget, by: &str) -> Result<V
         }
     }
     for written in written {
-        let written = written.await;
-        end = end.and(written.map_err(|cause| {
-            let message =
-                format!("it could not be written down, so it holds again after a restart of the hub: {cause}");
-            Refused::new("audit_unavailable", message)
-        }));
+        unwritten = written.await.err().or(unwritten);
     }
-    end?;
     match late.filter(|_| meant.is_empty()) {
         Some(call) => Err(nothing(&call.to_string(), Some(CallState::Intent))),
-        None => Ok(meant),
+        None => Ok(Forgotten { forgotten: meant, unwritten }),
     }
 }
 
@@ -119,19 +112,14 @@ fn nothing(id: &str, state: Option<CallState>) -> Refused {
     Refused::new("unknown_approval", format!("there is nothing to forget of call `{shown}`: {why}")).then(next)
 }
 
-async fn reopen(core: &Rc<Core>, case: &Rc<Case>, by: &str) -> Result<(), Refused> {
+async fn reopen(core: &Rc<Core>, case: &Rc<Case>, by: &str) -> Result<Option<String>, Refused> {
     let given = case.row().decided_by.clone();
     let why = format!("its approval by {given} was taken back; it waits for a person again");
-    let end = moves::reopen(core, case, by, why).await;
-    if end.is_ok() {
-        case.knew.borrow_mut().clear();
-        *case.badge.borrow_mut() = Some(format!("it was approved, and that was taken back by {by}"));
-    } else if case.is_wanted() && case.state() == CallState::Approved {
-        // Who came while it was being written found nobody to send it on its way.
-        decide::claim(core, case);
-    }
+    let unwritten = moves::reopen(core, case, by, why).await?;
+    case.knew.borrow_mut().clear();
+    *case.badge.borrow_mut() = Some(format!("it was approved, and that was taken back by {by}"));
     core.queue_changed();
-    end
+    Ok(unwritten)
 }
 
 /// The tools of now, by server and own name.

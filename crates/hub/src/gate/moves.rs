@@ -74,17 +74,22 @@ pub(crate) async fn make(
     }
 }
 
-/// An approval that nothing has run by is taken back: the call waits to be decided again. `why` is what its row says.
+/// An approval that nothing has run by is taken back: the call waits to be decided again, as with a denial also where
+/// that cannot be written down. `why` is what its row says. Tells why it could not be written.
 ///
 /// # Errors
-/// It is not approved any more, or it cannot be written down.
-pub(crate) async fn reopen(core: &Rc<Core>, case: &Rc<Case>, by: &str, why: String) -> Result<(), Refused> {
+/// It is not approved any more.
+pub(crate) async fn reopen(core: &Rc<Core>, case: &Rc<Case>, by: &str, why: String) -> Result<Option<String>, Refused> {
     let mut row = case.row().clone();
     row.state = policy::next(row.state, Event::Reopen).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
     let told = CallRecord { decided_by: by.to_owned(), why, ..row.clone() };
     let note = core.ledger.case_note(&told, Kind::Grant, Outcome::Pending);
     row.undecided();
-    write(core, case, row, Some(note), None).await
+    let Err(cause) = write(core, case, row.clone(), Some(note.clone()), None).await else { return Ok(None) };
+    tracing::error!(%cause, "that an approval was taken back could not be written down yet: a restart may forget it");
+    core.ledger.job(Job::PutCall { record: Box::new(row.clone()), note: Some(note) });
+    case.note(|now| *now = row);
+    Ok(Some(cause))
 }
 
 /// Writes something more of it, without a step.

@@ -10,6 +10,7 @@ use crate::views::millis;
 use bytes::Bytes;
 use contract::answer::Cleaner;
 use frame::Answer;
+use std::rc::Rc;
 use std::time::SystemTime;
 use store::{CallNumber, CallRecord, Grants, Job, Kind, Note, Outcome, Unshown, Values, Vault};
 use tokio::sync::oneshot;
@@ -102,9 +103,10 @@ impl Audit {
         self.written(Job::Remember { grant, note: Some(note) })
     }
 
-    /// Forgets approvals that were remembered with one call, `first` among them, and waits for its commit.
+    /// Forgets approvals that were remembered with one call, `first` among them, and waits for its commit. Where it fails it
+    /// is tried again, for which nobody waits.
     pub(crate) fn forget_grants(
-        &self,
+        self: &Rc<Self>,
         first: &policy::Grant,
         by: &str,
     ) -> impl Future<Output = Result<(), String>> + use<> {
@@ -132,7 +134,16 @@ impl Audit {
             session: None,
             call: Some(call),
         };
-        self.written(Job::ForgetGrants { which, note: Some(note) })
+        let job = Job::ForgetGrants { which, note: Some(note) };
+        let (audit, written) = (Rc::clone(self), self.written(job.clone()));
+        async move {
+            let written = written.await;
+            if let Err(cause) = &written {
+                tracing::error!(%cause, "that an approval is forgotten could not be written down yet");
+                audit.job(job);
+            }
+            written
+        }
     }
 
     /// From now on these values of calls are kept.

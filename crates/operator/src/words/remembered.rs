@@ -72,4 +72,7 @@ pub struct Forget {
 pub struct Forgotten {
     /// What held until now. Of those for one call, that call waits for a person again.
     pub forgotten: Vec<Remembered>,
+    /// Why it could not be written down: it holds no more, but a restart of the hub may forget that.
+    #[serde(default)]
+    pub unwritten: Option<String>,
 }
