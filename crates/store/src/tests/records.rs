@@ -375,7 +375,7 @@ fn pins_and_grants_come_back() {
     do_job(&desk, Job::ForgetGrants { which, note: Some(Note::new(Kind::Grant, NOW)) });
     // By the call that was approved, and those of which it is not known.
     for (tool, call) in [("c", Some(8)), ("c", None), ("d", None)] {
-        let grant = Grant { call: call.map(contract::CallId::new), ..grant(tool, Some(&format!("s{call:?}"))) };
+        let grant = policy::Grant { call: call.map(contract::CallId::new), ..grant(tool, Some(&format!("s{call:?}"))) };
         do_job(&desk, Job::Remember { grant, note: None });
     }
     for (tool, call) in [("c", 8), ("d", 0)] {
@@ -389,7 +389,7 @@ fn pins_and_grants_come_back() {
     desk.stop();
     let kept = reopened(home.path());
     assert_eq!(kept.pins, [Pin { raw: None, ..newer }, Pin { raw: None, ..tool }, Pin { raw: None, ..instructions }]);
-    let old = Grant { call: None, ..grant("c", Some("sNone")) };
+    let old = policy::Grant { call: None, ..grant("c", Some("sNone")) };
     assert_eq!(kept.grants, [grant("a", None), grant("b", Some("s2")), old]);
     assert_eq!(kinds(home.path())[..3], ["start", "pin", "grant"]);
 
