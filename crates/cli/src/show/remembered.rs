@@ -1,7 +1,7 @@
 //! What people have allowed that holds for calls to come, and what of it was taken back.
 
 use super::approvals;
-use super::screen::{Ink, Screen};
+use super::screen::{Ink, Screen, wrap};
 use super::table::{Cell, Column, Table};
 use super::tools::ink;
 use super::when;
@@ -47,7 +47,9 @@ pub fn list(list: &RememberedList, filter: &RememberedFilter, screen: &Screen) -
         let Some(why) = &it.lapsed else { continue };
         let call = it.call.as_deref().unwrap_or("-");
         let text = format!("{call}  {} no longer holds: {why}", it.name);
-        out.push_str(&format!("{}\n", screen.paint(Ink::Warm, &screen.line(0, &text))));
+        for line in wrap(&escape(&text), screen.width.unwrap_or(usize::MAX)) {
+            out.push_str(&format!("{}\n", screen.paint(Ink::Warm, &line)));
+        }
     }
     let next = "take one back:  callgate approval forget CALL";
     out.push_str(&format!("{}\n", screen.paint(Ink::Faint, next)));
