@@ -5,7 +5,7 @@ Usage: changing.py DEFINITIONS LINES
 
 DEFINITIONS: {"instructions"?, "tools": [...], "prompts"?: [...], "results"?: {TOOL: RESULT}, "answers"?: {METHOD:
 {"result" or "error"}}, "says"?: {TOOL: {"stderr"?, "stdout"?}}}, read anew for each request.
-Each call appends its tool and arguments to LINES, and what else came with it; `n` of -1 ends the process then; with `until` it
+Each call appends its tool and arguments to LINES, and what else came with it, and the whole message as it came to LINES.raw; `n` of -1 ends the process then; with `until` it
 answers when there is a file of that name. The tool `announce` says that the tools have changed and answers then.
 """
 import json
@@ -74,6 +74,9 @@ for line in sys.stdin:
     if fixed is not None:
         send({"id": message["id"], **fixed})
         continue
+    if message["method"] == "tools/call":
+        with open(LINES + ".raw", "a", encoding="utf-8") as file:
+            file.write(line)
     found = answer(message["method"], message.get("params") or {})
     if found is None:
         send({"id": message["id"], "error": {"code": -32601, "message": "no such method"}})

@@ -115,6 +115,8 @@ fn batches_of_2025_03_26_are_answered_as_batches() {
     let mut client = home.stdio(&[]);
     client.initialize("2025-03-26");
     client.await_tool("f__echo");
+    // Both: or else word of the other comes between.
+    client.await_tool("s__slow");
     let call =
         |id: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "f__echo" } });
     let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
@@ -126,7 +128,6 @@ fn batches_of_2025_03_26_are_answered_as_batches() {
     // One that is cancelled keeps nobody waiting.
     let slow = json!({ "jsonrpc": "2.0", "id": 72, "method": "tools/call",
         "params": { "name": "s__slow", "arguments": { "ms": 60_000 } } });
-    client.await_tool("s__slow");
     client.say(&json!([slow, call(json!(73))]));
     let cancel = json!({ "requestId": 72 });
     client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));

@@ -221,3 +221,62 @@ fn what_was_decided_can_be_looked_up_without_its_values() {
     let (code, _, error) = home.run(&["approval", "show", "nothing"]);
     assert!(code != 0 && error.contains("nothing"), "{error}");
 }
+
+/// A client has room for 64 calls that wait; one more is refused, theirs stay, and nobody else is kept out by it.
+#[test]
+fn the_sixty_fifth_waiting_call_of_a_client_is_refused_and_its_others_can_be_decided() {
+    let home = home(auto(0));
+    let _hub = home.serve();
+    let (mut cursor, mut zed) = (host(&home, "cursor"), host(&home, "zed"));
+    let order = |client: &mut Client, n: usize| client.call(ORDER, json!({ "text": n.to_string() }));
+    for n in 0..64 {
+        assert_eq!(outcome(&order(&mut cursor, n)), "pending", "{n}");
+    }
+    let refused = order(&mut cursor, 64);
+    assert_eq!(outcome(&refused), "queue_full", "{refused}");
+    assert!(text(&refused).contains("Nothing was executed"), "{refused}");
+    assert_eq!(outcome(&order(&mut zed, 64)), "pending");
+    let all = waiting(&home);
+    assert_eq!(all.iter().filter(|it| it["client"] == "cursor").count(), 64);
+    let of = |n: usize| {
+        let is_it =
+            |it: &&Value| it["client"] == "cursor" && it["preview"].to_string().contains(&format!("\\\"{n}\\\""));
+        all.iter().find(is_it).unwrap_or_else(|| panic!("{n} {all:?}"))["id"].as_str().unwrap()
+    };
+    home.json(&["approval", "deny", of(0)]);
+    assert_eq!(outcome(&order(&mut cursor, 64)), "pending");
+    home.json(&["approval", "approve", of(7), "--remember", "once"]);
+    assert_eq!(outcome(&order(&mut cursor, 7)), "ran");
+    assert_eq!(lines(&home), ["7"]);
+}
+
+/// Who sends a progress token hears that his call waits, by that token, and is kept for as long as that may last; who
+/// sends none is not, and a host that was measured has its own time.
+#[test]
+fn a_call_that_waits_is_told_of_by_its_progress_token_for_as_long_as_it_is_held() {
+    let home = home(auto(0));
+    let text = std::fs::read_to_string(home.path("callgate.jsonc")).unwrap();
+    let mut config: Value = serde_json::from_str(&text).unwrap();
+    config["policy"]["approval"]["holdSeconds"] = json!(0);
+    config["policy"]["approval"]["holdSecondsWithProgress"] = json!(45);
+    config["hosts"] = json!({ "zed": { "holdSeconds": 45 } });
+    home.configure(&config);
+    let _hub = home.serve();
+    let (mut cursor, mut zed) = (host(&home, "cursor"), host(&home, "zed"));
+    assert_eq!(outcome(&cursor.call(ORDER, json!({ "text": "no token" }))), "pending");
+    let asks = |text: &str, token: Value| json!({ "name": ORDER, "arguments": { "text": text }, "_meta": { "progressToken": token } });
+    let held = cursor.send("tools/call", asks("token", json!("t-1")));
+    let other = zed.send("tools/call", json!({ "name": ORDER, "arguments": { "text": "measured" } }));
+    let notice = cursor.await_message("a word of the wait", |it| it["method"] == "notifications/progress");
+    assert_eq!(notice["params"]["progressToken"], "t-1", "{notice}");
+    assert!(notice["params"]["progress"].as_f64().unwrap() > 0.0, "{notice}");
+    for (host, text) in [("cursor", "\\\"token\\\""), ("zed", "measured")] {
+        let all = waiting(&home);
+        let is_it = |it: &&Value| it["client"] == host && it["preview"].to_string().contains(text);
+        let id = all.iter().find(is_it).unwrap_or_else(|| panic!("{all:?}"))["id"].as_str().unwrap();
+        home.json(&["approval", "approve", id, "--remember", "once"]);
+    }
+    assert_eq!(outcome(&cursor.answer(&held)["result"]), "ran");
+    assert_eq!(outcome(&zed.answer(&other)["result"]), "ran", "it was still held");
+    assert_eq!(lines(&home).len(), 2);
+}

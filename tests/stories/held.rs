@@ -268,6 +268,30 @@ fn changed_arguments_are_told_beside_an_error_of_the_server() {
     assert!(message.contains("It ran with these: {\"n\":2}") && message.ends_with("no \"such\" thing"), "{message}");
 }
 
+/// What runs is the text that was shown, byte for byte, in whatever order and form it is asked for again; another Unicode form
+/// is another question.
+#[test]
+fn an_approval_is_for_the_stored_bytes_and_for_another_spelling_of_them_only_where_that_means_the_same() {
+    let (server, _hub, mut client) = open(&tools("Orders."), &hold("ask", 0));
+    let ask = |client: &mut Client, id: u64, arguments: &str| {
+        let params = format!("{{\"name\":\"{ORDER}\",\"arguments\":{arguments}}}");
+        let call = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n");
+        client.raw(call.as_bytes());
+        outcome(&client.answer(&json!(id))["result"]).to_owned()
+    };
+    let shown = "{\"z\": 1.10, \"path\":\"a/b\",\"e\":\"\u{e9}\"  , \"n\":1}";
+    assert_eq!(ask(&mut client, 901, shown), "pending");
+    assert_eq!(ask(&mut client, 902, &shown.replace('\u{e9}', "e\u{301}")), "pending");
+    assert_eq!(ask(&mut client, 903, &shown.replace("1.10", "1.1")), "pending");
+    let all = server.home.json(&["approval", "list"])["approvals"].as_array().unwrap().clone();
+    assert_eq!(all.len(), 3, "three questions: {all:?}");
+    server.home.json(&["approval", "approve", id(&all[0]), "--remember", "once"]);
+    let again = "{\"n\":1,\"e\":\"\\u00e9\",\"path\":\"a\\/b\",\"z\":1.10}";
+    assert_eq!(ask(&mut client, 904, again), "ran");
+    let raw = std::fs::read_to_string(server.home.path("lines.raw")).unwrap();
+    assert!(raw.lines().count() == 1 && raw.contains(shown), "{raw}");
+}
+
 #[test]
 fn edited_arguments_are_judged_at_once_and_their_key_stays() {
     let mut policy = hold("ask", 0);

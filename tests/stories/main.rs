@@ -87,5 +87,8 @@ mod secrets;
 mod single;
 #[cfg(unix)]
 mod tasks;
+mod threats;
+#[cfg(unix)]
+mod unwritten;
 #[cfg(unix)]
 mod values;

@@ -66,7 +66,7 @@ fn no_file_holds_it(home: &Home) {
     every_file(home.dir(), &mut files);
     let is_ours = |file: &&std::path::PathBuf| {
         let name = file.file_name().unwrap().to_string_lossy();
-        file.is_file() && !["callgate.jsonc", "definitions.json", "lines"].contains(&&*name)
+        file.is_file() && !["callgate.jsonc", "definitions.json", "lines", "lines.raw"].contains(&&*name)
     };
     for file in files.iter().filter(is_ours) {
         let bytes = std::fs::read(file).unwrap();
@@ -221,6 +221,34 @@ fn what_is_no_tool_s_result_is_cleaned_like_one() {
         (rows.len() >= 4).then_some(rows)
     });
     assert!(rows.iter().any(|row| row.to_string().contains("secrets")), "{rows:?}");
+}
+
+/// A tool's own error is no broken promise, however strict its promise is checked: its text goes to the host, cleaned.
+#[test]
+fn an_error_of_a_tool_with_an_output_schema_passes_and_is_cleaned() {
+    let promised = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let tool = json!({ "name": "look", "inputSchema": { "type": "object" }, "outputSchema": promised,
+        "annotations": { "readOnlyHint": true } });
+    let said = json!([{ "type": "text", "text": format!("no luck with {CANARY_WORD}") }]);
+    let home = talker(
+        &json!({ "tools": [tool], "results": { "look": { "isError": true, "content": said } } }),
+        &json!({ "default": "allow" }),
+    );
+    let mut config: Value =
+        serde_json::from_str(&std::fs::read_to_string(home.path("callgate.jsonc")).unwrap()).unwrap();
+    config["mcpServers"]["c"]["results"] = json!({ "check": "strict" });
+    home.configure(&config);
+    let mut hub = home.serve();
+    let mut client = home.stdio(&["--host", "cursor"]);
+    client.initialize("2025-11-25");
+    client.await_tool("c__look");
+    let result = client.call("c__look", json!({}));
+    assert!(result["isError"] == true && text(&result) == "no luck with [secret removed]", "{result}");
+    let row =
+        stories::eventually("its row", || home.json(&["audit", "list", "--tool", "c__look"])["rows"].get(0).cloned());
+    assert_eq!(row["outcome"], "tool_error", "{row}");
+    hub.kill();
+    no_file_holds_it(&home);
 }
 
 /// A reply that nobody was there to receive is the same as any other to whoever gets it: cleaned, bounded, checked.

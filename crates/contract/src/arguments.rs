@@ -1,5 +1,5 @@
 //! A call's arguments: read once from the received text, checked against the tool's schema, repaired where the rule
-//! allows it (rules.md 8). What is right is never written anew: a repair replaces its own bytes and no others.
+//! allows it (docs/servers-words.md). What is right is never written anew: a repair replaces its own bytes and no others.
 
 use crate::hash::{self, Hash};
 use crate::judge::{self, Judged};

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// How the numbers of a text are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbers {
-    /// As RFC 8785 says where that text has the same decimal value, else as received (rules.md 2).
+    /// As RFC 8785 says where that text has the same decimal value, else as received (docs/approvals.md).
     Exact,
     /// As received: `1` and `1.0` differ.
     AsReceived,

@@ -1,5 +1,5 @@
 //! The hashes that name a definition, a schema and a call's arguments: SHA-256 over canonical JSON.
-//! Two texts that differ in anything but key order, white space and spelling never share one (rules.md 2).
+//! Two texts that differ in anything but key order, white space and spelling never share one (docs/approvals.md).
 
 use crate::canonical::{self, Numbers};
 use crate::tree::{TextFault, Tree, Value};

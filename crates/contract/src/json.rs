@@ -85,7 +85,7 @@ pub fn compare_numbers(a: &str, b: &str) -> Option<Ordering> {
     decimal::compare(a, b)
 }
 
-/// A JSON number as a double, where that is the same value (rules.md 2).
+/// A JSON number as a double, where that is the same value (docs/approvals.md).
 pub fn as_double(number: &str) -> Option<f64> {
     canonical::double(number)
 }

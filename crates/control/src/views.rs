@@ -34,6 +34,7 @@ pub fn status(view: hub::operate::Status) -> Status {
         },
         resting: rests(view.rests),
         held: held(view.held, view.held_hash),
+        pin_locked_minutes: None,
     }
 }
 
@@ -159,7 +160,7 @@ pub fn event(happening: Happening) -> Event {
     }
 }
 
-/// The part of a result by which the hub says that it, and not the tool, has answered (interface.md 4).
+/// The part of a result by which the hub says that it, and not the tool, has answered (docs/servers-words.md).
 #[derive(Deserialize)]
 struct Marked {
     #[serde(rename = "_meta")]

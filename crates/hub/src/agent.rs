@@ -217,7 +217,7 @@ impl SeatCore {
         let running = self.running.borrow_mut().remove(&ticket);
         match running {
             Some(Running::Run(run)) => run.cancel(),
-            // The record stays as it is: the same client's identical call finds it (rules.md 19).
+            // The record stays as it is: the same client's identical call finds it (docs/approvals.md).
             Some(Running::Case(case)) => case.detach(self, ticket),
             None => {}
         }

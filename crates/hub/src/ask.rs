@@ -128,7 +128,7 @@ fn call(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply>, recei
     gate::meet::meet(Request { seat, ticket, ask, reply, received, thing: Thing::Tool(tool) });
 }
 
-/// A server that has just said that its lists changed is not called by what they were before (threat T05).
+/// A server that has just said that its lists changed is not called by what they were before.
 fn after_change(request: Request) {
     let deadline = Instant::now() + CHANGE;
     task::spawn("call after a change of lists", async move {
@@ -227,7 +227,7 @@ enum Judged {
     NoSchema(String),
 }
 
-/// Against the schema as it is now and, where that has changed, against the one that was approved (rules.md 15).
+/// Against the schema as it is now and, where that has changed, against the one that was approved (docs/servers-words.md).
 fn judge(raw: Option<&Bytes>, schemas: &(Arc<Compiled>, Option<Arc<Compiled>>), effort: Effort) -> Judged {
     let (compiled, approved) = schemas;
     let mut arguments = match Arguments::read(raw.map(|raw| &raw[..])) {
@@ -335,7 +335,7 @@ fn unknown_tool(seat: &Rc<SeatCore>, ticket: u64, ask: Ask, reply: Box<dyn Reply
     };
     let no_tool = if seat.identity.is_person() { NO_TOOL_LISTED } else { NO_TOOL };
     if let Some(tool) = seat.core.hidden_tool(&seat.view, &name) {
-        // Unknown to whoever asks (rules.md 12), but not to the person who reads the log.
+        // Unknown to whoever asks (docs/policy.md), but not to the person who reads the log.
         let thing = Thing::Tool(tool);
         let judgement = seat.core.gate.judge(seat.identity.who.known_name(), &thing, &Bytes::from_static(b"{}"));
         let mut record = thing.record(seat, received);

@@ -337,7 +337,7 @@ impl Backend {
     }
 
     /// What it tells models of itself, as far as a person has nothing to look at first: a server with a definition that
-    /// speaks to the model says nothing at all (rules.md 14).
+    /// speaks to the model says nothing at all (docs/servers-words.md).
     pub fn instructions(&self) -> Option<String> {
         if self.is_flagged.get() {
             return None;
@@ -358,7 +358,7 @@ impl Backend {
         self.instructions.borrow().clone()
     }
 
-    /// Whether what a person approved at that time was for a process that has ended, and for what it kept (rules.md 24).
+    /// Whether what a person approved at that time was for a process that has ended, and for what it kept (docs/approvals.md).
     pub(crate) fn is_past(&self, at_ms: u64) -> bool {
         self.rules.stateful && at_ms <= self.ended_ms.get()
     }

@@ -7,7 +7,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -78,11 +78,13 @@ pub enum Shown {
 }
 
 /// The PIN. Its calls hash on purpose for long and sync a file: never on a thread that others wait for, but for
-/// [`Pin::is_set`].
+/// [`Pin::is_set`] and [`Pin::locked_minutes`].
 pub struct Pin {
     file: PrivateFile,
     kept: Mutex<Option<Kept>>,
     is_set: AtomicBool,
+    /// Until when it is locked, in milliseconds since 1970; 0: it is not.
+    locked_until_ms: AtomicU64,
 }
 
 impl std::fmt::Debug for Pin {
@@ -108,7 +110,18 @@ impl Pin {
         let file = PrivateFile::new(file, "the file of a PIN", LARGEST);
         let kept =
             file.read(|kept: &Kept| PasswordHash::new(&kept.hash).map(drop).map_err(|_| "`hash` is no hash of a PIN"))?;
-        Ok(Pin { file, is_set: AtomicBool::new(kept.is_some()), kept: Mutex::new(kept) })
+        let locked_until_ms = AtomicU64::new(locked_until(kept.as_ref()));
+        Ok(Pin { file, is_set: AtomicBool::new(kept.is_some()), locked_until_ms, kept: Mutex::new(kept) })
+    }
+
+    /// For how many more minutes it is locked, rounded up; None: it is not. Never waits.
+    pub fn locked_minutes(&self) -> Option<u64> {
+        self.locked_minutes_at(now_ms())
+    }
+
+    fn locked_minutes_at(&self, now_ms: u64) -> Option<u64> {
+        let left = self.locked_until_ms.load(Ordering::Acquire).saturating_sub(now_ms);
+        (left > 0).then(|| left.min(LOCK_MS).div_ceil(60_000))
     }
 
     /// Whether one is set. Never waits.
@@ -179,6 +192,7 @@ impl Pin {
             None => self.file.remove()?,
         }
         self.is_set.store(next.is_some(), Ordering::Release);
+        self.locked_until_ms.store(locked_until(next.as_ref()), Ordering::Release);
         *kept = next;
         Ok(())
     }
@@ -186,6 +200,10 @@ impl Pin {
     fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn locked_until(kept: Option<&Kept>) -> u64 {
+    kept.and_then(|kept| kept.locked_until_ms).unwrap_or_default()
 }
 
 fn locked(left_ms: u64) -> PinError {
@@ -257,6 +275,7 @@ mod tests {
                 assert!(matches!(answer, Err(PinError::Locked { minutes: is }) if is == minutes), "{at}: {answer:?}");
             }
         };
+        assert_eq!(pin.locked_minutes_at(0), None);
         assert!(matches!(pin.check_at(Some("nope"), 0), Err(PinError::Locked { minutes: 15 })));
         locked(&pin, 1, 15);
         locked(&Pin::open(&file).unwrap(), LOCK_MS - 1, 1);
@@ -274,7 +293,11 @@ mod tests {
         let far = 1 << 50;
         (0..TRIES).for_each(|_| drop(pin.check_at(Some("nope"), far)));
         assert!(matches!(pin.check_at(Some("4711"), 0), Err(PinError::Locked { minutes: 15 })));
+        let told = |now| [pin.locked_minutes_at(now), Pin::open(&file).unwrap().locked_minutes_at(now)];
+        // That look has begun the lock again.
+        assert_eq!((told(0), told(LOCK_MS - 1), told(LOCK_MS)), ([Some(15); 2], [Some(1); 2], [None; 2]));
         assert_eq!(pin.check_at(Some("4711"), LOCK_MS).unwrap(), Shown::Right);
+        assert_eq!(told(0), [None; 2]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum FileFault {
 
 /// One such file. Its calls sync: never on a thread that others wait for.
 #[derive(Debug)]
-pub(crate) struct PrivateFile {
+pub struct PrivateFile {
     path: PathBuf,
     what: &'static str,
     most: u64,
@@ -40,12 +40,15 @@ pub(crate) struct PrivateFile {
 
 impl PrivateFile {
     /// The file at `path`, which is called `what` where it is none, and of which `most` bytes are read.
-    pub(crate) fn new(path: &Path, what: &'static str, most: u64) -> PrivateFile {
+    pub fn new(path: &Path, what: &'static str, most: u64) -> PrivateFile {
         PrivateFile { path: path.into(), what, most }
     }
 
     /// What stands in it, if `is_sound` finds nothing wrong with that; None where there is no file.
-    pub(crate) fn read<T: DeserializeOwned>(
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is not as we wrote it.
+    pub fn read<T: DeserializeOwned>(
         &self,
         is_sound: impl FnOnce(&T) -> Result<(), &'static str>,
     ) -> Result<Option<T>, FileFault> {
@@ -55,14 +58,29 @@ impl PrivateFile {
         sound.map(Some).map_err(|source| FileFault::Garbled { file: self.path.clone(), what: self.what, source })
     }
 
-    /// Puts this in the place of whatever stood in it.
-    pub(crate) fn write<T: Serialize>(&self, value: &T) -> Result<(), FileFault> {
+    /// Puts this in the place of whatever stood in it; durable when this returns.
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub fn write<T: Serialize>(&self, value: &T) -> Result<(), FileFault> {
         let bytes = serde_json::to_vec_pretty(value).map_err(|error| self.io(error.into()))?;
         write(&self.path, &bytes).map_err(|source| self.io(source))
     }
 
+    /// The same where it need not outlive the system: nothing waits for the disk.
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub fn note<T: Serialize>(&self, value: &T) -> Result<(), FileFault> {
+        let bytes = serde_json::to_vec_pretty(value).map_err(|error| self.io(error.into()))?;
+        draft(&self.path, &bytes, |_| Ok(())).map_err(|source| self.io(source))
+    }
+
     /// Takes it away; it need not be there.
-    pub(crate) fn remove(&self) -> Result<(), FileFault> {
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub fn remove(&self) -> Result<(), FileFault> {
         remove(&self.path).map_err(|source| self.io(source))
     }
 
@@ -83,6 +101,12 @@ fn read(file: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    draft(file, bytes, File::sync_all)?;
+    settle(file)
+}
+
+/// `before`: what is done before it takes its place.
+fn draft(file: &Path, bytes: &[u8], before: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let fresh = file.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -92,9 +116,8 @@ fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     opened.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     opened.write_all(bytes)?;
-    opened.sync_all()?;
-    std::fs::rename(&fresh, file)?;
-    settle(file)
+    before(&opened)?;
+    std::fs::rename(&fresh, file)
 }
 
 fn remove(file: &Path) -> io::Result<()> {

@@ -44,7 +44,7 @@ pub(crate) struct Other {
     name: String,
     own: Rc<str>,
     /// What records and rows call it, by its own name and in the aggregate. Never more of a URI than its server has
-    /// listed: the rest is an argument, which is kept sealed only (rules.md 21).
+    /// listed: the rest is an argument, which is kept sealed only (docs/approvals.md).
     label: Rc<str>,
     shown: String,
     definition: Hash,
@@ -60,7 +60,7 @@ impl Other {
 }
 
 impl Asked<'_> {
-    /// Effect class: an unknown method may do what a tool without hints may (rules.md 43).
+    /// Effect class: an unknown method may do what a tool without hints may (crates/ARCHITECTURE.md).
     pub(crate) fn effect(&self) -> Effect {
         effect(self.target)
     }
@@ -333,7 +333,7 @@ pub(crate) fn plain_digest(raw: Option<&Bytes>, leave_out: Option<&str>) -> Opti
     Some(Arguments::read(raw.map(|raw| &raw[..])).ok()?.digest(leave_out))
 }
 
-/// The refusal of what is no tool: a JSON-RPC error with the same object as its data (rules.md 12).
+/// The refusal of what is no tool: a JSON-RPC error with the same object as its data (docs/policy.md).
 pub(crate) fn refused(refusal: &Refusal) -> Answer {
     let number = match refusal.error {
         Code::InvalidArguments

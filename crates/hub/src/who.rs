@@ -1,5 +1,5 @@
 //! Who a client is: a name and how it is known, which together are what keys, approvals, grants and results hang on
-//! (rules.md 1). A name that a client only says is never the same client as one that a person gave, and a token is the
+//! (docs/approvals.md). A name that a client only says is never the same client as one that a person gave, and a token is the
 //! same client only as long as it is the same token.
 
 use contract::Hash;
@@ -72,7 +72,7 @@ impl Who {
         self.is_verified
     }
     /// The name by which rules and settings know it: none of who only says one, so that nobody is let through for what
-    /// it says of itself (threat T29).
+    /// it says of itself.
     pub fn known_name(&self) -> &str {
         if self.is_verified { &self.name } else { "" }
     }

@@ -1,4 +1,4 @@
-//! The life of one call's record (rules.md 4, 19, 24) as one pure function. It says what may follow what; it never
+//! The life of one call's record (docs/approvals.md) as one pure function. It says what may follow what; it never
 //! says when, and it has no way back from anything that may have run but a person's word.
 
 use serde::{Deserialize, Serialize};

@@ -37,7 +37,7 @@ impl Effect {
             },
         }
     }
-    /// The class that holds after a definition was approved with another: hints only raise (rules.md 3).
+    /// The class that holds after a definition was approved with another: hints only raise (docs/policy.md).
     pub fn held_to(self, pinned: Option<Effect>) -> Effect {
         pinned.map_or(self, |pinned| pinned.max(self))
     }

@@ -1,5 +1,5 @@
 //! Which rules hold for one call, and what follows: deny beats ask beats allow, the first rule of the strongest kind
-//! is named, and a rule that can't be judged asks, or denies where it is one that denies (rules.md 13).
+//! is named, and a rule that can't be judged asks, or denies where it is one that denies (docs/policy.md).
 
 use crate::rule::Rule;
 use crate::{Fallback, Judgement, Scope, Then, Tier, TierWhy, Why};
@@ -76,7 +76,7 @@ impl Tally {
         let reason = rule.and_then(|rule| rule.reason.clone());
         let rule = rule.map(|rule| Arc::clone(&rule.name));
         match then {
-            // What can't be checked wholly is asked about at least (rules.md 13).
+            // What can't be checked wholly is asked about at least (docs/policy.md).
             Then::Allow if partly_checked => {
                 let tier = tier.max(Tier::Once);
                 Judgement { then: Then::Ask, tier, rule, why: Why::PartlyChecked, reason, most: tier.most() }

@@ -1,4 +1,4 @@
-//! The tiers of `{"default": "auto"}` (rules.md 3): what is asked about a tool that no rule names. A hint is an
+//! The tiers of `{"default": "auto"}` (docs/policy.md): what is asked about a tool that no rule names. A hint is an
 //! assertion of the server: it is believed where it makes a tool look worse, and only so far where it looks better.
 
 use crate::verbs::{NameSays, name_says};

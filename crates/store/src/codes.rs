@@ -226,7 +226,7 @@ codes! {
 codes! {
     /// How a pin came to be.
     PinHow {
-        /// It was seen for the first time and policy allowed it (rules.md 14).
+        /// It was seen for the first time and policy allowed it (docs/servers-words.md).
         FirstUse = 1, "first_use";
         /// A person approved it.
         Person = 2, "person";

@@ -126,7 +126,7 @@ impl CallRecord {
         }
     }
 
-    /// Whether its change must survive a power loss before anybody is told of it (rules.md 7).
+    /// Whether its change must survive a power loss before anybody is told of it (docs/audit-format.md).
     pub(crate) fn must_be_durable(&self) -> bool {
         match self.state {
             CallState::Reserved | CallState::Intent | CallState::Freed => false,

@@ -1,4 +1,4 @@
-//! Seals argument values and results before they reach the disk (rules.md 21). The key lies in a file of its own, so
+//! Seals argument values and results before they reach the disk (docs/approvals.md). The key lies in a file of its own, so
 //! that a copied database tells no values. What it opens is bound to one call and one column.
 
 use crate::chain::{new_key, unhex};

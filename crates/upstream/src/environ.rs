@@ -43,7 +43,7 @@ const WINDOWS_NAMES: &[&str] = &[
 ];
 const BEGINNINGS: &[&str] = &["LC_", "XDG_", "SSL_CERT_"];
 
-/// Whether a variable of the hub may reach a server that does not declare it (rules.md 33).
+/// Whether a variable of the hub may reach a server that does not declare it (docs/config.md).
 fn passes(name: &str, family: Family) -> bool {
     // Proxies are written either way also where case counts.
     let upper = name.to_ascii_uppercase();

@@ -1,4 +1,4 @@
-//! Waits until a program listens on its port and looks who it is that listens (rules.md 28): what is meant for the
+//! Waits until a program listens on its port and looks who it is that listens (docs/config.md): what is meant for the
 //! program, credentials among it, must not be sent to somebody else who holds the port.
 
 use crate::drive::Live;

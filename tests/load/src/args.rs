@@ -8,7 +8,7 @@ pub const USAGE: &str = "\
 load calls|list [--calls N] [--in-flight K] [--tool NAME]… [--pause MS] [--arguments JSON] [--era legacy|modern] [--pid [NAME=]PID]… PEER
 load start [--kill PID] [--expect TOOLS] [--each NAME]… --socket PATH -- COMMAND…
     spawn a hub; until it answers, until all is listed, until each of these tools has answered a call
-load ready [--servers N] [--expect TOOLS] -- COMMAND…                spawn servers; until all is listed
+load ready [--servers N] [--expect TOOLS] -- COMMAND…                spawn servers; until all is listed, and each has answered a call
 load beside [--calls N] [--rounds N] --good SERVER --bad SERVER=PID --socket PATH   latency with nobody stuck, and with stuck peers
 load idle [--seconds N] --pid [NAME=]PID…
 load relay COMMAND…                                                  copies between itself and a server

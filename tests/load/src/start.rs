@@ -1,7 +1,7 @@
 //! From the start of a process to its first answer, and to the whole list of tools.
 
 use super::args::{Args, Era, Target};
-use super::peer::{Fault, Peer};
+use super::peer::{Fault, Peer, ask};
 use super::pipe::Pipe;
 use super::process::round;
 use super::wire;
@@ -31,7 +31,7 @@ fn ms(since: Instant) -> f64 {
     round(since.elapsed().as_secs_f64() * 1000.0)
 }
 
-/// Spawns servers of one kind at once: until all have listed their tools.
+/// Spawns servers of one kind at once: until all have listed their tools, until each has answered a call.
 pub fn ready(args: &Args) -> Result<Value, Fault> {
     let Target::Command(command) = &args.target else { return Err(Fault::Usage("which command?".to_owned())) };
     let start = Instant::now();
@@ -41,7 +41,15 @@ pub fn ready(args: &Args) -> Result<Value, Fault> {
         wire::hello(peer, args.era)?;
         tools += until_listed(peer, args.era, args.expect / args.servers.max(1))?;
     }
-    Ok(json!({"mode": "ready", "servers": args.servers, "tools": tools, "listed_ms": ms(start)}))
+    let listed = ms(start);
+    for peer in &mut peers {
+        let answer = ask(peer, &wire::Request::call(&args.tools[0], &args.arguments, args.era).text(1_000_000))?;
+        if !wire::is_good(&answer) {
+            return Err(Fault::Peer(format!("a call was answered by {}", String::from_utf8_lossy(&answer))));
+        }
+    }
+    let servers = args.servers;
+    Ok(json!({"mode": "ready", "servers": servers, "tools": tools, "listed_ms": listed, "ready_ms": ms(start)}))
 }
 
 /// Spawns a hub, or ends the one that runs and spawns it again: until it answers, until all its tools are listed, and

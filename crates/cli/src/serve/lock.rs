@@ -10,6 +10,8 @@ use upstream::launch::Past;
 
 /// How long a hub that was just killed may still hold the lock while the system takes it down.
 const DYING: Duration = Duration::from_millis(300);
+/// Room for any pid.
+const WIDTH: usize = 10;
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -42,12 +44,14 @@ impl Lock {
                 Err(_) if cfg!(windows) => return Err(Fault::Running(announced(path))),
                 read => read.map_err(broken)?,
             };
-            return Err(Fault::Running(holder.trim().parse().unwrap_or(0)));
+            let pid = holder.split_whitespace().next().and_then(|pid| pid.parse().ok());
+            return Err(Fault::Running(pid.unwrap_or(0)));
         }
         // Who leaves in order takes the pid out.
         let past = if file.metadata().map_err(broken)?.len() == 0 { Past::Left } else { Past::Unknown };
-        file.set_len(0).and_then(|()| file.rewind()).map_err(broken)?;
-        writeln!(file, "{}", std::process::id()).map_err(broken)?;
+        // Over what is there, at one width: a file that is cut waits until the disk has what a killed hub wrote.
+        let pid = format!("{:<WIDTH$}\n", std::process::id());
+        file.rewind().and_then(|()| file.write_all(pid.as_bytes())).map_err(broken)?;
         Ok(Lock { file, past })
     }
 
@@ -68,4 +72,27 @@ fn announced(lock: &Path) -> u32 {
     let told = std::fs::read(lock.with_file_name("endpoint.json")).ok();
     let document = told.and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
     document.and_then(|document| document.get("pid")?.as_u64()?.try_into().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn whoever_comes_is_told_who_has_it_whatever_stood_there() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("hub.lock");
+        for (before, left) in
+            [("", true), ("7\n", false), ("4194304   \n", false), ("4194304 and more than fits\n", false)]
+        {
+            std::fs::write(&path, before).unwrap();
+            let lock = Lock::take(&path).unwrap();
+            assert_eq!(matches!(lock.past(), Past::Left), left, "{before}");
+            assert!(matches!(Lock::take(&path), Err(Fault::Running(pid)) if pid == std::process::id()), "{before}");
+            lock.all_left();
+            drop(lock);
+            assert!(matches!(Lock::take(&path).unwrap().past(), Past::Left), "{before}");
+        }
+    }
 }

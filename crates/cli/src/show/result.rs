@@ -56,7 +56,7 @@ fn asks(body: &Value, screen: &Screen) -> String {
     out
 }
 
-/// The hub's own answer in place of the tool's (interface.md 4).
+/// The hub's own answer in place of the tool's (docs/servers-words.md).
 fn outcome(outcome: &Map<String, Value>, screen: &Screen) -> String {
     let word = |key: &str| outcome.get(key).and_then(Value::as_str).map(escape).unwrap_or_default();
     let ink = if outcome.contains_key("error") { Ink::Bad } else { Ink::Warm };

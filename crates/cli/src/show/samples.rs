@@ -5,7 +5,7 @@ use operator::words::*;
 /// The time at which everything is shown.
 pub const NOW: u64 = 1_796_032_800_000;
 
-/// Everything that T09 names, in one text.
+/// Everything that could fool whoever reads a card, in one text.
 pub const HOSTILE: &str =
     "ok\u{1b}[2J\u{1b}]8;;http://evil\u{7}x\n\u{202e}gnp.\u{200b}\u{e0041}\u{9b}31m\r\u{2028}\u{600}\u{e000}\u{a0}";
 

@@ -43,6 +43,11 @@ pub fn status(status: &Status, screen: &Screen) -> String {
         );
         fields.prose("held", &text);
     }
+    if let Some(minutes) = status.pin_locked_minutes {
+        let minutes = many(usize::try_from(minutes).unwrap_or(usize::MAX), "more minute");
+        let text = format!("locked for {minutes} after too many wrong tries; callgate audit list --kind person");
+        fields.prose("PIN", &text);
+    }
     for rest in &status.resting {
         fields.prose("refused", &super::approvals::rest(rest, screen));
     }

@@ -46,7 +46,7 @@ fn some_servers() -> Vec<Server> {
     ]
 }
 
-/// Everything that T09 names, in one text.
+/// Everything that could fool whoever reads a card, in one text.
 const HOSTILE: &str = "ok\u{1b}[2J\u{1b}]8;;http://evil\u{7}x\n\u{202e}gnp.\u{200b}\u{e0041}\u{9b}31m\r\u{2028}";
 
 fn check_clean(text: &str) {
@@ -155,6 +155,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
     let hub = Status {
         resting: vec![],
         held: Default::default(),
+        pin_locked_minutes: None,
         pid: 1,
         version: HOSTILE.into(),
         started_ms: 0,
@@ -215,6 +216,7 @@ fn the_status_of_a_quiet_hub() {
     let hub = Status {
         resting: vec![],
         held: Default::default(),
+        pin_locked_minutes: None,
         pid: 4711,
         version: "0.1.0".into(),
         started_ms: 1_700_000_000_000,
@@ -251,6 +253,7 @@ Hosts
     let busy = Status {
         resting: vec![],
         held: Default::default(),
+        pin_locked_minutes: Some(12),
         mcp_url: None,
         http_problem: Some("port 7 is taken by sshd".into()),
         config_problems: vec!["callgate.jsonc:3:5: mcpServers.x: unknown key".into()],
@@ -271,6 +274,7 @@ Hosts
   waiting     3 calls for a person; callgate approval watch
   unknown     1 call may have run or not; callgate call list
   to review   2 definitions; callgate catalog diff
+  PIN         locked for 12 more minutes after too many wrong tries; callgate audit list --kind person
 
 The config on disk is not applied:
   callgate.jsonc:3:5: mcpServers.x: unknown key

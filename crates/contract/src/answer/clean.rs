@@ -1,4 +1,4 @@
-//! The cleaning itself (rules.md 9): first what has to go from strings, as their reader will see them; then, in what
+//! The cleaning itself (docs/servers-words.md): first what has to go from strings, as their reader will see them; then, in what
 //! came of that, what looks like the hub's. What is not changed keeps its bytes.
 
 use super::view::{Edit, View};

@@ -1,5 +1,5 @@
 //! Looks at a result for what a person should know of: talk to the model, hidden text, a structure that says something
-//! else than the text beside it (T10, T11). Only tells; a result is never held back or trusted for it.
+//! else than the text beside it. Only tells; a result is never held back or trusted for it.
 
 use super::{clean, inner};
 use crate::canonical::{self, Numbers};

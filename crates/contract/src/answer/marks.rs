@@ -1,4 +1,4 @@
-//! What a server may write so that it looks like the hub's own word (T12), and the one rule for each: the lead of the
+//! What a server may write so that it looks like the hub's own word, and the one rule for each: the lead of the
 //! hub's sentences loses its brackets; an object that says that a call waits or was refused says by whom.
 
 use super::levels::Level;

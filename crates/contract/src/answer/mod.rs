@@ -1,4 +1,4 @@
-//! What a server answered, before it is passed on: cleaned of what it must not say (rules.md 9), checked against the
+//! What a server answered, before it is passed on: cleaned of what it must not say (docs/servers-words.md), checked against the
 //! schema that it promised, and looked at. Everything else keeps its bytes.
 
 mod ansi;
@@ -21,7 +21,7 @@ use secrets::Secrets;
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-/// What begins every sentence that the hub puts into a server's result. No server's text keeps it (T12).
+/// What begins every sentence that the hub puts into a server's result. No server's text keeps it.
 pub const LEAD: &str = "[callgate]";
 
 /// What the names of the hub's own members of `_meta` begin with.

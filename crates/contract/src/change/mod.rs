@@ -1,4 +1,4 @@
-//! What changed in a definition since a person approved it, and which of it raises the risk (rules.md 15). Plain data
+//! What changed in a definition since a person approved it, and which of it raises the risk (docs/servers-words.md). Plain data
 //! for terminals and windows: hidden characters are visible in it, and nothing in it is to be rendered.
 
 mod lines;

@@ -1,4 +1,4 @@
-//! Refusals in the one shape that models and programs can read (interface.md 4): as a tool's result, and as the
+//! Refusals in the one shape that models and programs can read (docs/servers-words.md): as a tool's result, and as the
 //! `data` of a JSON-RPC error where no tool was called. Messages never quote a value or a secret.
 
 mod pending;
@@ -118,7 +118,7 @@ impl Serialize for Code {
 pub enum Output {
     /// The tool has no `outputSchema`.
     Free,
-    /// The tool has one, which no refusal would match (rules.md 11).
+    /// The tool has one, which no refusal would match (docs/servers-words.md).
     Declared,
 }
 

@@ -1,4 +1,4 @@
-//! The answer to a call that waits for a person (interface.md 4, rules.md 11): not executed yet, and what to do next.
+//! The answer to a call that waits for a person (docs/servers-words.md): not executed yet, and what to do next.
 //! Never names a command that decides.
 
 use super::{False, Output, as_text};

@@ -8,15 +8,15 @@ use serde_json::Value as Plain;
 /// One thing that is told beside a server's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told<'a> {
-    /// What was cleaned from it (rules.md 9): `_meta["dev.callgate/changed"]`.
+    /// What was cleaned from it (docs/servers-words.md): `_meta["dev.callgate/changed"]`.
     Changed(&'a Changes),
-    /// A person changed the arguments to these, a JSON object (rules.md 20): a text block and
+    /// A person changed the arguments to these, a JSON object (docs/approvals.md): a text block and
     /// `_meta["dev.callgate/editedArguments"]`.
     Edited(&'a str),
-    /// It is the stored result of an earlier call with the same key (rules.md 4): `_meta["dev.callgate/replayed"]`,
+    /// It is the stored result of an earlier call with the same key (docs/approvals.md): `_meta["dev.callgate/replayed"]`,
     /// and a text block where the result is an error.
     Replayed,
-    /// It is the result of an identical call that could not be delivered, made at that time (rules.md 22): a text
+    /// It is the result of an identical call that could not be delivered, made at that time (docs/approvals.md): a text
     /// block and `_meta["dev.callgate/replayed"]`.
     Lost(&'a str),
     /// It is the result of an identical call that waited for a person and ran at that time, for one who was sent away

@@ -1,5 +1,5 @@
 //! Finds what speaks to the model instead of describing a tool: hidden text, instructions, files of secrets, talk about
-//! other tools (rules.md 14, 16). A signal that asks for a person's look, never a proof of harm or of its absence.
+//! other tools (docs/servers-words.md). A signal that asks for a person's look, never a proof of harm or of its absence.
 
 mod classes;
 mod files;

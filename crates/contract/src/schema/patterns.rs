@@ -1,5 +1,5 @@
 //! Takes the patterns out of a schema that the linear engine lacks, so that everything else is still checked
-//! (rules.md 13). What would refuse more without them (`not`, `oneOf`, `if`) goes with them: never a call refused
+//! (docs/policy.md). What would refuse more without them (`not`, `oneOf`, `if`) goes with them: never a call refused
 //! for a pattern that nobody looked at.
 
 use super::rewrite::{Member, Rewrite};

@@ -1,5 +1,5 @@
 //! What follows from a change of the servers, in sentences for the person who made it: how a server stands, what of it waits
-//! for a review (one for all of it, rules.md 16), which calls wait for it. Only tells.
+//! for a review (one for all of it), which calls wait for it. Only tells.
 
 use hub::operate::{OperatorHandle, ServerAction};
 use hub::person::{EntryState, Question, Then};

@@ -24,7 +24,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use hub::operate::ServerAction;
 use operator::operations::{Document, Operation};
-use operator::words::{ServerList, Stopping as Ending};
+use operator::words::{ServerList, Status, Stopping as Ending};
 use operator::{Name, op};
 
 /// Does the operation with the body of its request, if whoever asks may have it done.
@@ -35,7 +35,8 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
     match name {
         Name::Status => {
             nothing::<op::Status>(&body)?;
-            document::<op::Status>(views::status(hub.status().await?))
+            let pin_locked_minutes = parts.pin.locked_minutes();
+            document::<op::Status>(Status { pin_locked_minutes, ..views::status(hub.status().await?) })
         }
         Name::Stop => {
             nothing::<op::Stop>(&body)?;

@@ -4,6 +4,7 @@
 use super::hosts::Known;
 use super::processes::{Process, Processes};
 use operator::visible::escape;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Most ancestors that are followed.
@@ -57,7 +58,7 @@ const EVERYBODYS: [&str; 17] = [
 ];
 
 /// The process at the other end of a connection, as it was when that was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     /// Its number.
     pub pid: u32,

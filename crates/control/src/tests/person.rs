@@ -96,7 +96,9 @@ async fn a_pin_is_needed_by_everybody_and_opens_to_everybody() {
     for _ in 0..4 {
         assert_eq!(code(fake.client.call::<op::TokenRemove>(&add("ci", "4711")).await), "pin_wrong");
     }
+    assert_eq!(fake.client.call::<op::Status>(&Nothing {}).await.unwrap().pin_locked_minutes, None);
     assert_eq!(code(fake.client.call::<op::TokenRemove>(&add("ci", "4711")).await), "pin_locked");
+    assert_eq!(fake.client.call::<op::Status>(&Nothing {}).await.unwrap().pin_locked_minutes, Some(15));
     assert_eq!(code(fake.client.call::<op::TokenRemove>(&add("ci", "0815")).await), "pin_locked");
     assert_eq!(code(change(&fake, Some("0815"), None).await), "pin_locked");
     fake.end().await;

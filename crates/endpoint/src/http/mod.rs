@@ -44,7 +44,7 @@ struct Bounds {
     sessions_per_token: usize,
     /// Sessions in all.
     sessions: usize,
-    /// Time without use after which a session ends: longer than anything waits (protocol.md 5).
+    /// Time without use after which a session ends: longer than anything waits.
     session_idle: Duration,
     /// The same for the place of stateless requests, which costs its client nothing to get again.
     place_idle: Duration,

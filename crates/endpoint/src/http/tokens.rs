@@ -1,4 +1,4 @@
-//! The tokens that let an HTTP client in. Only their hashes are here; a client is whoever its token says (rules.md 1).
+//! The tokens that let an HTTP client in. Only their hashes are here; a client is whoever its token says (docs/approvals.md).
 
 use contract::Hash;
 use std::rc::Rc;

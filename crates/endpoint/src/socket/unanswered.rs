@@ -44,7 +44,7 @@ impl Silence<'_> {
     }
 }
 
-/// What becomes of a call that is made again after its hub has ended (rules.md 4, 19, 22).
+/// What becomes of a call that is made again after its hub has ended (docs/approvals.md).
 const AGAIN: &str = "what became of it is not known here, but the hub knows. Call again with the same arguments: what \
                      waits for a person goes on waiting, what was not sent or only reads is done, and if it may have \
                      run already you are told so first.";

@@ -253,7 +253,7 @@ fn entry(
     let claimed = said.unwrap_or_else(|| Effect::of(&tool.name, hints));
     let (review, stands_for) =
         pins.review(PinKind::Tool, &tool.name, raw, tool.definition_hash, Some(claimed), scanned)?;
-    // After pinning, hints only raise; the person's word holds (rules.md 3).
+    // After pinning, hints only raise; the person's word holds (docs/policy.md).
     let pinned = pins.head(PinKind::Tool, &tool.name).and_then(|head| head.effect);
     let effect = said.unwrap_or_else(|| pinned.map_or(claimed, |pinned| pinned.max(claimed)));
     let shown = review.shown().and_then(|text| Some(Box::new((text.clone(), Tool::read(text).ok()?))));

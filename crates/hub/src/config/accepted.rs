@@ -1,12 +1,12 @@
 //! What of a config a person, or the first load, has accepted: who may do what, and what is kept of it. A later config
-//! that loosens it is not applied before a person has said so (rules.md 24); whoever can write the file is not yet that
+//! that loosens it is not applied before a person has said so (docs/approvals.md); whoever can write the file is not yet that
 //! person. What only tightens holds at once.
 
 mod loosen;
 #[cfg(test)]
 mod tests;
 
-use super::keys::{Audit, ResultCheck, Server};
+use super::keys::{Audit, PortOwner, ResultCheck, Server};
 use super::settings::{Config, PolicyConfig, ServerConfig};
 use contract::Hash;
 use policy::{Effect, Fallback, Rulebook};
@@ -40,6 +40,9 @@ pub struct Treatment {
     pub replay_lost: Duration,
     /// Argument that keeps a call from running twice.
     pub key: String,
+    /// Who may answer in its place.
+    #[serde(default)]
+    pub port_owner: PortOwner,
 }
 
 impl Treatment {
@@ -49,6 +52,7 @@ impl Treatment {
             check: server.results.check,
             replay_lost: server.replay_lost,
             key: server.idempotency_argument.clone(),
+            port_owner: server.port_owner,
         }
     }
 }
@@ -62,6 +66,7 @@ impl Default for Treatment {
             check: plain.results.check,
             replay_lost: Duration::from_secs(plain.replay_lost_seconds),
             key: plain.idempotency_argument,
+            port_owner: plain.port_owner,
         }
     }
 }
@@ -110,6 +115,7 @@ impl Accepted {
                 server.results.check = treatment.check;
                 server.replay_lost = treatment.replay_lost;
                 server.idempotency_argument.clone_from(&treatment.key);
+                server.port_owner = treatment.port_owner;
             }
         }
         config.hub.audit = self.audit;

@@ -15,7 +15,7 @@ impl Variables {
     pub fn all(&self) -> &BTreeMap<String, String> {
         &self.0
     }
-    /// What a launch is known by (rules.md 3, 15): names, and each value that may steer the program. A token that is
+    /// What a launch is known by (docs/policy.md, docs/servers-words.md): names, and each value that may steer the program. A token that is
     /// another one today launches nothing else: the value of a variable that is named as a secret is left out, and
     /// passwords in addresses.
     pub(crate) fn steering(&self) -> BTreeMap<&str, Option<String>> {

@@ -1,4 +1,4 @@
-//! Where Callgate keeps its files (rules.md 32). [`Places::of`] only computes; [`Places::create`] makes the folders,
+//! Where Callgate keeps its files (docs/config.md). [`Places::of`] only computes; [`Places::create`] makes the folders,
 //! readable by their owner alone from the first moment.
 
 use std::io;

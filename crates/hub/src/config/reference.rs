@@ -60,7 +60,7 @@ stood in the file at a home's first start is yours. This is looked at:
 
 - `policy`: a looser `default`, a rule that allows more or one less that asks or denies, `expireMinutes` and `denialsPerMinute` up,
   `restMinutes` down, `fromHostTree`. How long a request is held open is no part of it.
-- of a known server: `effects` that lower or go, `stateful` and `results.check` down, `replayLostSeconds` down, another `idempotencyArgument`;
+- of a known server: `effects` that lower or go, `stateful` and `results.check` down, `replayLostSeconds` down, `portOwner: any`, another `idempotencyArgument`;
 - of a new server, as if it were known and nothing were said of it: the same but for `idempotencyArgument`. Its tools are judged by their hints until
   then, and `destructive` holds at once. An entry that was removed is known when it comes back;
 - `hub.audit`: `keepDays` down (older rows would be erased), `payloads` and `durability` down.

@@ -7,7 +7,7 @@ use super::*;
 use std::path::PathBuf;
 use upstream::{Process, Spec, Transport};
 
-const B09: [&str; 4] = ["${A}", "${B:-dflt}", "$${C}", "${env:A}/${env:B:-}"];
+const SOURCES: [&str; 4] = ["${A}", "${B:-dflt}", "$${C}", "${env:A}/${env:B:-}"];
 const FILLED: [&str; 4] = ["x${Z}", "dflt", "${C}", "x${Z}/"];
 
 fn env(name: &str) -> Option<String> {
@@ -41,7 +41,7 @@ fn process(spec: &Spec) -> &Process {
 
 #[test]
 fn one_rule_for_all_fields_and_nothing_is_filled_in_twice() {
-    for (text, expect) in B09.into_iter().zip(FILLED) {
+    for (text, expect) in SOURCES.into_iter().zip(FILLED) {
         let entry = format!(
             r#"{{"command": "{text}", "args": ["{text}"], "env": {{"V": "{text}"}}, "cwd": "{text}",
                 "url": "http://127.0.0.1/{text}", "headers": {{"H": "{text}"}}}}"#

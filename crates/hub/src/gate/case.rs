@@ -188,7 +188,7 @@ impl Case {
         self.let_go();
         self.askers.borrow().len()
     }
-    /// Whoever has gone without a word waits no more (rules.md 19); what runs already goes on to its end for it.
+    /// Whoever has gone without a word waits no more (docs/approvals.md); what runs already goes on to its end for it.
     fn let_go(&self) {
         if matches!(self.state(), CallState::Waiting | CallState::Approved) && self.run().is_none() {
             for gone in self.take(|asker| !asker.reply.is_there()) {

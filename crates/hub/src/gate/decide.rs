@@ -129,7 +129,7 @@ async fn approve(
                        them is gone, or they were changed. It can only be denied; its client can ask anew then";
         return Err(Refused::new("unreadable", message).then(format!("callgate approval deny {}", case.id())));
     }
-    // A tool that asks once is remembered unless the person says otherwise (rules.md 3).
+    // A tool that asks once is remembered unless the person says otherwise (docs/policy.md).
     let (usual, most) = judged::scopes(core, case);
     let scope = scope.unwrap_or(if edited.is_some() { Scope::Once } else { usual });
     if scope > most {

@@ -44,7 +44,7 @@ fn view(core: &Core, case: &Case) -> WaitingCall {
     let catalog = core.catalog(&View::All);
     let about = About::of(core, &catalog, &record);
     let keeps = absent::why(core, &record);
-    // A secret that its server was given is nobody's to read, a person's neither (T40).
+    // A secret that its server was given is nobody's to read, a person's neither.
     if let Some(backend) = core.backend(&record.server) {
         for text in [&mut record.arguments, &mut record.edited].into_iter().flatten() {
             if let Cow::Owned(masked) = backend.rules().cleaner.mask(text) {

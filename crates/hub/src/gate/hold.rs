@@ -193,7 +193,7 @@ pub(crate) fn what_lets_through(
     }
 }
 
-/// Whether one more with that many bytes of arguments may not wait (rules.md 23).
+/// Whether one more with that many bytes of arguments may not wait (docs/approvals.md).
 fn is_full(core: &Core, client: &str, length: usize) -> bool {
     let long_ago = now_ms().saturating_sub(store::REFUSALS_KEPT_MS);
     let is_over = |case: &Case| matches!(case.state(), CallState::Denied | CallState::Expired);

@@ -8,7 +8,7 @@ use contract::{Hash, visible};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Variables that make a program, or whatever runs it, load other code (threats: command smuggling).
+/// Variables that make a program, or whatever runs it, load other code (docs/threats.md).
 const LOADERS: [&str; 18] = [
     "BASH_ENV",
     "CLASSPATH",
@@ -62,7 +62,7 @@ impl LaunchText {
         text
     }
 
-    /// What is another than was approved. All of it raises the risk (rules.md 15).
+    /// What is another than was approved. All of it raises the risk (docs/servers-words.md).
     pub(crate) fn since(&self, approved: &LaunchText) -> Change {
         let mut sentences = Vec::new();
         if self.words != approved.words {

@@ -1,4 +1,4 @@
-//! Results that their host never received (rules.md 22): the identical call gets them instead of running again; once,
+//! Results that their host never received (docs/approvals.md): the identical call gets them instead of running again; once,
 //! for a while, in the same session, and only while that session saw no later write of the same server. What outlives the hub is written by `owed`.
 
 use super::index;

@@ -1,5 +1,5 @@
 //! The first question about a call: has it been asked before? By its key, or by being the same as one that waits for a
-//! person. Comes before the schema check, so that a retry never turns into a second, altered call (rules.md 4).
+//! person. Comes before the schema check, so that a retry never turns into a second, altered call (docs/approvals.md).
 
 use super::apart::LONG;
 use super::case::{Asker, Case};
@@ -236,7 +236,7 @@ fn join(case: Rc<Case>, request: Request) {
                                person has to settle it.";
                 return refuse(request, Code::OutcomeUnknown, message);
             }
-            // As where nobody had to approve it: each client is told once (rules.md 22).
+            // As where nobody had to approve it: each client is told once (docs/approvals.md).
             let message = "An identical call was sent and nobody knows whether it ran. It was not run again. Check \
                            first; calling once more asks for it anew.";
             if case.is_told(session) {
@@ -296,7 +296,7 @@ fn key(ask: &Ask, tool: &ToolEntry) -> Result<Option<Key>, &'static str> {
     }
 }
 
-/// Arguments that are an object as JSON text are that object (rules.md 8); what they hold is looked up before they are
+/// Arguments that are an object as JSON text are that object (docs/servers-words.md); what they hold is looked up before they are
 /// repaired.
 fn opened(arguments: Bytes) -> Bytes {
     match object::text(&arguments) {

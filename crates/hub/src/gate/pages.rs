@@ -1,5 +1,5 @@
 //! Results that are over the bound: the first piece goes to the asker, the rest is a resource of the hub that only the
-//! same client can read, for an hour (rules.md 10).
+//! same client can read, for an hour (docs/servers-words.md).
 
 use bytes::Bytes;
 use contract::CallId;

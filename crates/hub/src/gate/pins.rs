@@ -1,6 +1,6 @@
 //! What is held fast of each server: how it is launched, what it says of itself, what its tools promise. A definition is
 //! judged against it when it is read, and again when it is called; what raises the risk is withheld until a person has
-//! seen the difference (rules.md 14, 15).
+//! seen the difference (docs/servers-words.md).
 
 use super::launch::{HeldLaunch, LaunchText};
 use crate::catalog::facts::Scanned;

@@ -1,5 +1,5 @@
 //! The mark on the answer of a call that may have changed something: what follows when it has left, and when it has
-//! not (rules.md 22). Answers to reads carry none.
+//! not (docs/approvals.md). Answers to reads carry none.
 
 use super::lost::{Kept, Lost, Which, Why};
 use super::{now_ms, owed};

@@ -1,5 +1,5 @@
 //! What a server answered, before anybody gets it: cleaned and, where it is the result of a tool, bounded and checked
-//! against the schema that the tool promised. Everything else keeps its bytes (rules.md 9).
+//! against the schema that the tool promised. Everything else keeps its bytes (docs/servers-words.md).
 
 use super::pages::Readable;
 use super::retold;
@@ -135,7 +135,7 @@ impl Look {
         Some(Inspected::Passed { answer: Answer::Result { era, body: text.into() }, changes, broken })
     }
 
-    /// What ran in place of what was asked. A person may have typed what its client must not read (T40).
+    /// What ran in place of what was asked. A person may have typed what its client must not read.
     fn edited(&self) -> Option<String> {
         let masked = self.cleaner.mask(self.edited.as_ref()?);
         Some(String::from_utf8_lossy(&masked).into_owned())

@@ -1,4 +1,4 @@
-//! What was told before and is told again: the result of a key, a reply that its client has not had (rules.md 22), a no
+//! What was told before and is told again: the result of a key, a reply that its client has not had (docs/approvals.md), a no
 //! of a moment ago. Never runs anything.
 
 use super::case::Case;
@@ -202,8 +202,9 @@ fn unpacked(form: u8, body: Rope) -> Option<Answer> {
     })
 }
 
-/// An identical call of one whose reply was lost is answered by that one's result, whatever key either has (rules.md 2,
-/// 22). `key` is one that nobody holds: it stands for that call from then on. What finds nothing goes on as a new call.
+/// An identical call of one whose reply was lost is answered by that one's result, whatever key either has
+/// (docs/approvals.md). `key` is one that nobody holds: it stands for that call from then on. What finds nothing goes on as
+/// a new call.
 pub(crate) fn recall(request: Request, asked: Hash, key: Option<Hash>) {
     let core = Rc::clone(&request.seat.core);
     let thing = index::thing_of(

@@ -150,7 +150,7 @@ pub(crate) fn seen(core: &Core, backend: &Backend) {
     }
 }
 
-/// A call of a tool was let through: what was seen is what counts from now on (rules.md 14).
+/// A call of a tool was let through: what was seen is what counts from now on (docs/servers-words.md).
 pub(crate) fn used(core: &Core, tool: &Rc<ToolEntry>) {
     if !matches!(tool.review(), Review::New) {
         return;
@@ -172,7 +172,7 @@ fn hold_fast(core: &Core, pins: Vec<Pin>) {
     for pin in &pins {
         core.gate.pins.put(pin);
     }
-    let note = note(&pins, "first use", BY_FIRST_USE);
+    let note = note(&pins, "held fast", BY_FIRST_USE);
     let written = core.ledger.written(Job::PutPins { pins, note: Some(note) });
     task::spawn("write what was seen first", async move {
         if let Err(cause) = written.await {

@@ -1,6 +1,6 @@
 //! Tasks (extension `io.modelcontextprotocol/tasks` of 2026-07-28): a client that takes them is told of one at once when
 //! its call has to wait for a person. A task is a call record with an id that only its client can ask by; it runs by
-//! itself as soon as it is approved (rules.md 19), and what it ended with is kept for a day.
+//! itself as soon as it is approved (docs/approvals.md), and what it ended with is kept for a day.
 
 use super::case::Case;
 use super::moves::{self, Move};

@@ -1,6 +1,6 @@
 //! Calls without a record of their own that may have changed something and will never be answered: their server died or
 //! was silent, or the hub died under them. Each is listed for the person, and its client's next identical call is told of
-//! it, once (rules.md 22), also by a later hub.
+//! it, once (docs/approvals.md), also by a later hub.
 
 use super::case::Case;
 use super::lost::End;

@@ -4,7 +4,7 @@
 use super::Relay;
 use crate::backend::{Backend, Rules, Watch};
 use crate::catalog::remembered::recall;
-use crate::config::{self, Accepted, PolicyConfig, ServerConfig};
+use crate::config::{self, Accepted, PolicyConfig, PortOwner, ServerConfig};
 use crate::gate::launch::LaunchText;
 use crate::gate::pins::Launch;
 use crate::gate::{self, Held, Settings};
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use store::Job;
-use upstream::{Server, Spec, Stopping, Watcher, task};
+use upstream::{Server, Spec, Stopping, Transport, Watcher, task};
 
 /// The setting that keeps what was accepted.
 pub(super) const ACCEPTED: &str = "accepted";
@@ -32,7 +32,12 @@ const LONGEST_DAYS: u32 = 36_500;
 
 impl Relay {
     /// What of a config a person has accepted, in place of what would let more through.
-    fn accepted(&self, new: &mut config::Config, rulebook: Rulebook) -> Rulebook {
+    fn accepted(
+        &self,
+        new: &mut config::Config,
+        specs: &mut BTreeMap<String, Result<Spec, String>>,
+        rulebook: Rulebook,
+    ) -> Rulebook {
         let Some(accepted) = self.accepted.borrow().clone() else {
             self.take_over(&Accepted::of(new), None);
             return rulebook;
@@ -50,6 +55,14 @@ impl Relay {
         let holding = accepted.tightened_by(&wanted);
         self.take_over(&holding, Some(&accepted));
         holding.put_into(new);
+        for (name, spec) in specs.iter_mut() {
+            let owner = new.servers.get(name).map(|entry| entry.port_owner);
+            if let (Ok(Spec { transport: Transport::HttpChild { owner: answers, .. }, .. }), Some(PortOwner::Child)) =
+                (spec, owner)
+            {
+                *answers = upstream::PortOwner::Child;
+            }
+        }
         self.core.gate.set_held(Some(Held { sentences: loosened, hash: wanted.hash(), wanted }));
         holding.rulebook().unwrap_or(rulebook)
     }
@@ -90,7 +103,7 @@ impl Relay {
         let Prepared { config: mut new, mut specs, rulebook, .. } = prepared;
         let is_first = self.accepted.borrow().is_none();
         self.keep_variables(&mut new, anew);
-        let rulebook = self.accepted(&mut new, rulebook);
+        let rulebook = self.accepted(&mut new, &mut specs, rulebook);
         self.core.gate.set(settings(&new, rulebook));
         let released = self.hold_launches(&mut new, &mut specs, is_first);
         let (before, after) = (self.config.borrow().hub.audit, new.hub.audit);

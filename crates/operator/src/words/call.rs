@@ -4,7 +4,7 @@ use super::{Effect, PinCode};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// How a call stands (rules.md 4).
+/// How a call stands (docs/approvals.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStanding {

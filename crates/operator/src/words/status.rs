@@ -45,6 +45,9 @@ pub struct Status {
     /// What the config on disk would loosen. An older hub does not say.
     #[serde(default)]
     pub held: HeldConfig,
+    /// For how many more minutes the PIN is locked after too many wrong tries. An older hub does not say.
+    #[serde(default)]
+    pub pin_locked_minutes: Option<u64>,
 }
 
 /// What the config on disk would let run without a person beyond what was accepted: until a person accepts it too, the

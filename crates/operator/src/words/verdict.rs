@@ -47,7 +47,7 @@ words! {
         /// It is refused.
         Deny = "deny",
     }
-    /// How often a person is asked about a tool (rules.md 3).
+    /// How often a person is asked about a tool (docs/policy.md).
     Tier {
         /// Never.
         Quiet = "quiet",

@@ -1,4 +1,4 @@
-//! Rules that do not do what their author may think are told (T58).
+//! Rules that do not do what their author may think are told.
 
 use super::{book, rule, tool};
 use crate::{Fallback, Profile, RuleSource, Target, Then};

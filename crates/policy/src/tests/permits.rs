@@ -1,5 +1,5 @@
-//! What an approval covers: this call and nothing else (B49), or this tool for this client while nothing about it
-//! changes (T58).
+//! What an approval covers: this call and nothing else, or this tool for this client while nothing about it
+//! changes.
 
 use super::{book, rule, tool};
 use crate::{

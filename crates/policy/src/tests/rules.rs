@@ -131,7 +131,7 @@ fn what_is_the_same_for_every_call_is_known_before() {
     assert_eq!(book.standing(&tool("x__y")).always().map(Judgement::then), Some(Then::Allow));
 }
 
-/// What was approved under a rule that looks at the arguments must not cover other arguments (T58).
+/// What was approved under a rule that looks at the arguments must not cover other arguments.
 #[test]
 fn how_far_an_approval_may_be_remembered() {
     let most =

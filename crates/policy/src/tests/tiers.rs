@@ -1,5 +1,5 @@
 //! Tiers and effect classes: what is asked about a tool that no rule names, and that nothing a server says makes it
-//! less than it was (T59, B60).
+//! less than it was.
 
 use super::{book, tool};
 use crate::{Effect, Facts, Fallback, Hints, Profile, Rulebook, Scope, Target, Then, Tier, TierWhy};
@@ -194,7 +194,7 @@ fn a_catalog_of_real_shapes_asks_seldom() {
     assert!(once <= 150 && each <= 30 && quiet + once + each == 300, "{quiet} {once} {each}");
 }
 
-/// Thirty harmless calls a minute ask nobody anything; one that may change something asks once (T59).
+/// Thirty harmless calls a minute ask nobody anything; one that may change something asks once.
 #[test]
 fn harmless_calls_ask_nobody() {
     let book = book(Fallback::Auto, &[]);
@@ -217,7 +217,7 @@ fn any_hints() -> impl Strategy<Value = Hints> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
-    /// After approval no change of hints lowers the class or the tier; a person's word may (B60).
+    /// After approval no change of hints lowers the class or the tier; a person's word may.
     #[test]
     fn hints_never_lower(at in 0usize..300, approved in any_hints(), now in any_hints()) {
         let own = catalog()[at].0;

@@ -148,7 +148,7 @@ fn jobs_that_find_no_room_while_it_fails_are_counted() {
     assert_eq!(gap.detail, r#"{"reason":"not written","rows":0,"jobs":8}"#);
 }
 
-/// B56: a lock of somebody else is waited for, then told; no row is lost by it.
+/// A lock of somebody else is waited for, then told; no row is lost by it.
 #[test]
 fn a_locked_database() {
     let home = tempfile::tempdir().unwrap();
@@ -171,7 +171,7 @@ fn a_locked_database() {
     assert!(Reader::open(home.path()).unwrap().call(refused).unwrap().is_empty());
 }
 
-/// B56: who reads, however long, holds up no row, and sees no half of a transaction.
+/// Who reads, however long, holds up no row, and sees no half of a transaction.
 #[test]
 fn readers_hold_up_nothing() {
     let home = tempfile::tempdir().unwrap();

@@ -92,7 +92,7 @@ fn absent_empty_unreadable_and_too_new_are_not_the_same() {
     check(|home| sql(home, "PRAGMA application_id=1"), |it| matches!(it, Err(StoreFault::Foreign { .. })));
 }
 
-/// T68: what is damaged is never taken for "nothing is remembered", so for "nothing is to be asked".
+/// What is damaged is never taken for "nothing is remembered", so for "nothing is to be asked".
 #[test]
 fn a_damaged_page_of_the_hubs_memory_stops_the_start() {
     let home = tempfile::tempdir().unwrap();

@@ -220,7 +220,7 @@ fn a_number_out_of_place_does_not_hold_up_a_search() {
     }
 }
 
-/// T67: approve and execute are steps of one call; no two ends are the same.
+/// Approve and execute are steps of one call; no two ends are the same.
 #[test]
 fn a_call_counts_once_by_how_it_ended() {
     let home = tempfile::tempdir().unwrap();

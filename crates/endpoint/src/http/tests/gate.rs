@@ -1,4 +1,4 @@
-//! Who is let in: T21, T25, T26, T29, T31 (HTTP), T45, and the order of the checks.
+//! Who is let in, and the order of the checks.
 
 use super::super::Bounds;
 use super::rig::{MAX_BODY, Req, Rig, Tokens, Wire, initialize, modern, rpc, run, token};

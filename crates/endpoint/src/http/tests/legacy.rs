@@ -1,4 +1,4 @@
-//! Sessions: T27, T50, B41, B45.
+//! Sessions: whose they are, how many, what is heard in them, what ends them.
 
 use super::super::Bounds;
 use super::rig::{Req, Tokens, in_session, initialize, initialize_as, rpc, run, token};

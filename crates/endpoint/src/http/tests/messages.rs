@@ -1,4 +1,4 @@
-//! What stands in a message: T46, B06, B38, batches.
+//! What stands in a message, however odd it is, and batches.
 
 use super::super::Bounds;
 use super::rig::{Req, Wire, in_session, initialize, rpc, run};

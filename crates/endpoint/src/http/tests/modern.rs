@@ -1,4 +1,4 @@
-//! Stateless requests: what each must carry, T30, discover, listen.
+//! Stateless requests: what each must carry and may not differ in, discover, listen.
 
 use super::super::Bounds;
 use super::rig::{Req, Rig, initialize, modern, rpc, run};

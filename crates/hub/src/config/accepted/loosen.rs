@@ -2,7 +2,7 @@
 //! person has said something to that: of each key the stricter one.
 
 use super::{Accepted, Treatment};
-use crate::config::keys::{Audit, Durability, Payloads, ResultCheck};
+use crate::config::keys::{Audit, Durability, Payloads, PortOwner, ResultCheck};
 use crate::config::settings::PolicyConfig;
 use policy::{Effect, Fallback, RuleSource, Rulebook, Then};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,6 +52,10 @@ impl Accepted {
                     .unwrap_or(before.check),
                 replay_lost: before.replay_lost.max(treatment.replay_lost),
                 key,
+                port_owner: match before.port_owner {
+                    PortOwner::Child => PortOwner::Child,
+                    PortOwner::Any => treatment.port_owner,
+                },
             };
             treated.insert(server.clone(), stricter);
         }
@@ -193,6 +197,9 @@ fn by_treatment(server: &str, before: &Treatment, after: &Treatment, found: &mut
     if checks(after.check) < checks(before.check) {
         let what = if after.check == ResultCheck::Off { "are not looked at" } else { "pass" };
         found.push(format!("results of `{server}` that break their schema {what}"));
+    }
+    if (before.port_owner, after.port_owner) == (PortOwner::Child, PortOwner::Any) {
+        found.push(format!("any process may answer for `{server}` on its port"));
     }
     if after.replay_lost < before.replay_lost {
         found.push(format!("a call of `{server}` whose reply was lost runs again sooner"));

@@ -89,6 +89,7 @@ fn a_new_server_lowers_nothing_by_its_own_word() {
     check(json!({ "results": { "check": "off" } }), &["are not looked at"], json!({}));
     check(json!({ "results": { "check": "strict" } }), &[], json!({ "results": { "check": "strict" } }));
     check(json!({ "replayLostSeconds": 5 }), &["runs again sooner"], json!({}));
+    check(json!({ "portOwner": "any" }), &["any process may answer for `b`"], json!({}));
     check(json!({ "idempotencyArgument": "k" }), &[], json!({ "idempotencyArgument": "k" }));
 }
 
