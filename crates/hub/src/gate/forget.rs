@@ -17,7 +17,7 @@ use std::rc::Rc;
 pub(crate) fn remembered(core: &Rc<Core>) -> Vec<Remembered> {
     let tools = Tools::of(core);
     let grants = core.gate.grants.borrow();
-    let approved = core.gate.index.all().into_iter().filter(|case| is_open(case));
+    let approved = core.gate.index.all().into_iter().filter(is_open);
     let mut all: Vec<Remembered> = grants.iter().map(|grant| tools.granted(grant)).collect();
     all.extend(approved.map(|case| tools.approved(&case)));
     all.sort_by(|a, b| b.at_ms.cmp(&a.at_ms).then_with(|| b.call.cmp(&a.call)));
