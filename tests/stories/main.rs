@@ -21,6 +21,8 @@ mod eras;
 #[cfg(unix)]
 mod fake;
 #[cfg(unix)]
+mod forget;
+#[cfg(unix)]
 mod framing;
 #[cfg(unix)]
 mod gate;

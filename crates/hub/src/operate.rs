@@ -1,8 +1,8 @@
 //! What the person's door may do. `Send`: it lives on another thread than the relay and only sends it words.
 
 use crate::person::{
-    Approved, Decided, Explained, Finding, Outcome, Pause, Paused, Policy, Question, Rest, Said, ServerReview,
-    WaitingCall,
+    Approved, Decided, Explained, Finding, Forget, Forgotten, Outcome, Pause, Paused, Policy, Question, Remembered,
+    Rest, Said, ServerReview, WaitingCall,
 };
 use bytes::Bytes;
 use contract::Hash;
@@ -313,6 +313,10 @@ pub enum Operation {
     Decide(Said, oneshot::Sender<Result<Outcome, Refusal>>),
     /// A decision that was made not long ago.
     Decided(String, oneshot::Sender<Option<Decided>>),
+    /// What a person has allowed that holds for calls to come.
+    Remembered(oneshot::Sender<Vec<Remembered>>),
+    /// Some of it is to hold no more, and who says so.
+    Forget(Forget, String, oneshot::Sender<Result<Forgotten, Refusal>>),
     /// All call records that live.
     Calls(oneshot::Sender<Vec<CallRecord>>),
     /// What became of a call with an unknown outcome, and who says so.
@@ -393,6 +397,14 @@ impl OperatorHandle {
     /// A decision that was made not long ago.
     pub async fn decided(&self, id: &str) -> Result<Option<Decided>, Refusal> {
         self.ask(|tell| Operation::Decided(id.into(), tell)).await
+    }
+    /// What a person has allowed that holds for calls to come, the latest first.
+    pub async fn remembered(&self) -> Result<Vec<Remembered>, Refusal> {
+        self.ask(Operation::Remembered).await
+    }
+    /// Takes some of it back; answered with what held until now.
+    pub async fn forget(&self, which: Forget, by: &str) -> Result<Forgotten, Refusal> {
+        self.ask(|tell| Operation::Forget(which, by.into(), tell)).await?
     }
     /// All call records that live.
     pub async fn calls(&self) -> Result<Vec<CallRecord>, Refusal> {

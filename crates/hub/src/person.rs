@@ -105,6 +105,51 @@ impl std::fmt::Debug for WaitingCall {
     }
 }
 
+/// Something that a person has allowed once and that holds for calls to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    /// The call that was approved with it; None where that is not known any more.
+    pub call: Option<CallId>,
+    /// The client's identity.
+    pub client: String,
+    /// Key of the server.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub tool: String,
+    /// Its name in the aggregate; None where its server does not list it.
+    pub name: Option<String>,
+    /// What it could do when it was approved.
+    pub effect: policy::Effect,
+    /// What it covers; `once`: the approved call itself, which has not run.
+    pub scope: Scope,
+    /// When it was given, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Who gave it; empty where that is not known.
+    pub by: String,
+    /// Until when; None: until something changes.
+    pub until_ms: Option<u64>,
+    /// Why it does not let anything through any more.
+    pub lapsed: Option<String>,
+}
+
+/// What was taken back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// What held until now.
+    pub forgotten: Vec<Remembered>,
+    /// Why it could not be written down, so that a restart may forget it.
+    pub unwritten: Option<String>,
+}
+
+/// What a person takes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Forget {
+    /// What was approved with these calls.
+    With(Vec<String>),
+    /// All of it.
+    All,
+}
+
 /// Whether all calls that may change something are held.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {

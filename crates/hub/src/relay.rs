@@ -196,6 +196,13 @@ impl Relay {
                 });
             }
             Operation::Decided(id, tell) => drop(tell.send(self.core.gate.recent(&id))),
+            Operation::Remembered(tell) => drop(tell.send(gate::forget::remembered(&self.core))),
+            Operation::Forget(which, by, tell) => {
+                let core = Rc::clone(&self.core);
+                task::spawn("person takes approvals back", async move {
+                    drop(tell.send(gate::forget::forget(&core, which, &by).await));
+                });
+            }
             Operation::Calls(tell) => drop(tell.send(desk::calls(&self.core))),
             Operation::Settle(id, finding, by, tell) => {
                 let core = Rc::clone(&self.core);

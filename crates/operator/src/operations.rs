@@ -155,6 +155,10 @@ operations! {
     ApprovalApprove: "approval.approve", Person, 30 s, Approve => Document<Decided>;
     /// Refuses a call.
     ApprovalDeny: "approval.deny", Person, 30 s, Deny => Document<Decided>;
+    /// What was approved that holds for calls to come.
+    ApprovalRemembered: "approval.remembered", Read, 10 s, RememberedFilter => Document<RememberedList>;
+    /// Takes some of that back: such calls ask again.
+    ApprovalForget: "approval.forget", Act, 30 s, Forget => Document<Forgotten>;
     /// Sets, changes or removes the PIN that decisions need.
     ApprovalPin: "approval.pin", Person, 30 s, PinChange => Document<PinStatus>;
     /// Calls that the hub keeps a record of, unknown ones first.
@@ -198,7 +202,7 @@ mod tests {
 
     #[test]
     fn names_are_verb_paths_and_found_again() {
-        assert_eq!(Name::ALL.len(), 42);
+        assert_eq!(Name::ALL.len(), 44);
         for &name in Name::ALL {
             assert_eq!(Name::parse(name.as_str()), Some(name));
             assert!(name.as_str().bytes().all(|b| b.is_ascii_lowercase() || b == b'.'), "{}", name.as_str());
@@ -228,6 +232,7 @@ mod tests {
                 "config.path",
                 "approval.list",
                 "approval.show",
+                "approval.remembered",
                 "call.list",
                 "catalog.diff",
                 "policy.check",

@@ -55,6 +55,8 @@ pub enum Event {
     Claim,
     /// Judged again before it runs, the rules or its definition are stricter than what was approved.
     Stricter,
+    /// A person takes an approval back that nothing has run by: it waits to be decided again.
+    Reopen,
     /// Judged again, the rules deny it.
     Forbid,
     /// Its client takes it back for good: nobody is asked any more and nothing will run.
@@ -131,7 +133,7 @@ impl CallState {
 
 impl Event {
     /// Every event.
-    pub const ALL: [Event; 18] = [
+    pub const ALL: [Event; 19] = [
         Event::Ask,
         Event::Refuse,
         Event::Approve,
@@ -139,6 +141,7 @@ impl Event {
         Event::Expire,
         Event::Claim,
         Event::Stricter,
+        Event::Reopen,
         Event::Forbid,
         Event::Withdraw,
         Event::NotSent(Leave::Rules),
@@ -162,6 +165,7 @@ impl Event {
             Event::Expire => "left to expire",
             Event::Claim => "claimed",
             Event::Stricter => "asked about again",
+            Event::Reopen => "opened again",
             Event::Forbid => "forbidden",
             Event::Withdraw => "taken back",
             Event::NotSent(Leave::Rules | Leave::Person) => "given back",
@@ -190,6 +194,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Deny
             | Event::Expire
             | Event::Stricter
+            | Event::Reopen
             | Event::Forbid
             | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
@@ -208,6 +213,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Refuse
             | Event::Claim
             | Event::Stricter
+            | Event::Reopen
             | Event::NotSent(Leave::Rules | Leave::Person)
             | Event::Interim(Leave::Rules | Leave::Person)
             | Event::End
@@ -218,7 +224,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
         },
         CallState::Approved => match event {
             Event::Claim => Ok(CallState::Intent),
-            Event::Stricter => Ok(CallState::Waiting),
+            Event::Stricter | Event::Reopen => Ok(CallState::Waiting),
             Event::Forbid | Event::Withdraw => Ok(CallState::Denied),
             Event::Expire => Ok(CallState::Expired),
             // The first decision holds: a second one, also the opposite, comes too late.
@@ -247,6 +253,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Expire
             | Event::Claim
             | Event::Stricter
+            | Event::Reopen
             | Event::Forbid
             | Event::Withdraw
             | Event::Ran
@@ -264,6 +271,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Expire
             | Event::Claim
             | Event::Stricter
+            | Event::Reopen
             | Event::Forbid
             | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
@@ -280,6 +288,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Expire
             | Event::Claim
             | Event::Stricter
+            | Event::Reopen
             | Event::Forbid
             | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)
@@ -297,6 +306,7 @@ pub const fn next(state: CallState, event: Event) -> Result<CallState, Unfit> {
             | Event::Expire
             | Event::Claim
             | Event::Stricter
+            | Event::Reopen
             | Event::Forbid
             | Event::Withdraw
             | Event::NotSent(Leave::Rules | Leave::Person)

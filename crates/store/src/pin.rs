@@ -3,7 +3,7 @@
 
 use crate::batch::{effect_code, effect_of};
 use crate::calls::known;
-use crate::{PinHow, PinKind};
+use crate::{CallNumber, PinHow, PinKind};
 use contract::{CallId, Hash};
 use policy::{Effect, Grant};
 use rusqlite::types::Type;
@@ -51,6 +51,8 @@ pub struct Grants {
     pub tool: Option<String>,
     /// Only those of this session.
     pub session: Option<String>,
+    /// Only those that were given with the approval of this call; 0: those of which that is not known.
+    pub call: Option<CallNumber>,
 }
 
 /// The newest of the approved texts of its entry from now on. Of the others so many stay that there are
@@ -175,9 +177,10 @@ pub(crate) fn remember(conn: &Connection, it: &Grant) -> Sql<()> {
 pub(crate) fn forget(conn: &Connection, which: &Grants) -> Sql<()> {
     conn.prepare_cached(
         "DELETE FROM grants WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
-            AND (?3 IS NULL OR tool = ?3) AND (?4 IS NULL OR (session = ?4 AND session <> ''))",
+            AND (?3 IS NULL OR tool = ?3) AND (?4 IS NULL OR (session = ?4 AND session <> ''))
+            AND (?5 IS NULL OR call = ?5)",
     )?
-    .execute(params![which.client, which.server, which.tool, which.session])
+    .execute(params![which.client, which.server, which.tool, which.session, which.call.map(|call| call.0 as i64)])
     .map(drop)
 }
 

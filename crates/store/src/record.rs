@@ -83,6 +83,12 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
+    /// Nobody has decided about it any more.
+    pub fn undecided(&mut self) {
+        self.decided_ms = 0;
+        self.decided_by.clear();
+        self.scope = None;
+    }
     /// A record of a call that was just asked: reserved, nothing known of it but who asks for what.
     pub fn new(call: CallNumber, client: &str, server: &str, tool: &str, asked_ms: u64) -> CallRecord {
         CallRecord {

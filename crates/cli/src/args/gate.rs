@@ -35,6 +35,24 @@ pub enum Approval {
     Deny(Deny),
     /// Work the queue on the whole screen
     Watch,
+    /// List what is remembered: approvals that hold for calls to come
+    Remembered {
+        /// Only what is remembered of this server
+        #[arg(long, value_name = "SERVER")]
+        server: Option<String>,
+        /// Only what is remembered of this client
+        #[arg(long, value_name = "NAME")]
+        client: Option<String>,
+    },
+    /// Take approvals back: such calls ask again
+    Forget {
+        /// The calls that were approved with them
+        #[arg(value_name = "CALL", required_unless_present = "all", conflicts_with = "all")]
+        ids: Vec<String>,
+        /// Everything that is remembered, and every approval that was not used yet
+        #[arg(long)]
+        all: bool,
+    },
     /// Set or change the PIN that decisions need
     Pin {
         /// Decisions need no PIN any more

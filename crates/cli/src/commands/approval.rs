@@ -5,12 +5,12 @@ use super::out::Out;
 use super::pin;
 use super::tool::read;
 use crate::args::{Approval, Approve, Deny, Remember};
-use crate::show::approvals as show;
+use crate::show::{approvals as show, remembered};
 use operator::client::blocking::Client;
 use operator::op;
 use operator::words::{
-    ApprovalFilter, ApprovalId, ApprovalPart, Approve as Words, Decided, DecisionKind, Deny as DenyWords, Nothing,
-    PinChange, Resume, Scope, Winner,
+    ApprovalFilter, ApprovalId, ApprovalPart, Approve as Words, Decided, DecisionKind, Deny as DenyWords, Forget,
+    Nothing, PinChange, RememberedFilter, Resume, Scope, Winner,
 };
 
 /// Does one of them; `watch` has its own place.
@@ -30,6 +30,15 @@ pub fn approval(command: Approval, hub: &Client, out: &Out) -> Result<Exit, Faul
         }
         Approval::Approve(args) => approve(args, hub, out),
         Approval::Deny(args) => deny(args, hub, out),
+        Approval::Remembered { server, client } => {
+            let filter = RememberedFilter { server, client };
+            let list = hub.call::<op::ApprovalRemembered>(&filter)?;
+            out.document(&list, |screen| remembered::list(&list, &filter, screen))
+        }
+        Approval::Forget { ids, all } => {
+            let forgotten = hub.call::<op::ApprovalForget>(&Forget { ids, all })?;
+            out.document(&forgotten, |screen| remembered::forgotten(&forgotten, screen))
+        }
         Approval::Watch => crate::watch::watch(hub.socket(), out),
         Approval::Pin { remove } => change_pin(remove, hub, out),
     }

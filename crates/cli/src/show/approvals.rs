@@ -1,6 +1,7 @@
 //! Waiting calls and decisions for people.
 
 use super::arguments::{self, Field, grouped, many};
+use super::remembered;
 use super::screen::{Ink, Screen, columns, wrap};
 use super::servers::Fields;
 use super::table::{Cell, Column, Table};
@@ -225,6 +226,9 @@ pub fn detail(detail: &ApprovalDetail, screen: &Screen) -> String {
     for change in &detail.changes {
         fields.prose("", change);
     }
+    for it in &detail.remembered {
+        fields.prose("remembered", &remembered::beside(it, screen));
+    }
     fields.put("history", &history(it));
     fields.put("call", &it.call);
     if let Some(about) = &detail.description {
@@ -357,12 +361,18 @@ pub fn outcome(decided: &Decided, screen: &Screen) -> String {
         ),
         (Follows::Nothing, _) => String::new(),
     };
+    let back = match (decided.winner, decided.follows) {
+        (Winner::Another, Follows::NextCall) => {
+            format!(" Take that back:  callgate approval forget {}", escape(&decision.id))
+        }
+        _ => String::new(),
+    };
     let ink = match decision.kind {
         _ if decided.winner == Winner::Another => Ink::Warm,
         DecisionKind::Approved => Ink::Good,
         DecisionKind::Denied | DecisionKind::Expired => Ink::Plain,
     };
-    let text = format!("{}  {}. {follows}", escape(&decision.id), screen.paint(ink, &escape(&what)));
+    let text = format!("{}  {}. {follows}", escape(&decision.id), screen.paint(ink, &escape(&what))) + &back;
     text.trim_end().to_owned() + "\n" + &unwritten(decided.unwritten.as_deref(), screen)
 }
 

@@ -4,7 +4,7 @@
 use super::catalog::Length;
 use super::samples::{HOSTILE, NOW, approval, decision, detail, hash, row};
 use super::screen::{Colour, Screen, Zone, columns};
-use super::{approvals, audit, calls, catalog, policy, trail};
+use super::{approvals, audit, calls, catalog, policy, remembered, trail};
 use insta::assert_snapshot;
 use operator::visible::shows;
 use operator::words::*;
@@ -105,7 +105,7 @@ fn decisions_say_who_was_first() {
         Follows::NextCall,
         &format!(
             "c1-7  Not your decision: it was approved {session} {who}. Its client does not wait any more: it runs when \
-             that calls again with the same arguments.\n"
+             that calls again with the same arguments. Take that back:  callgate approval forget c1-7\n"
         ),
     );
     check(
@@ -114,6 +114,69 @@ fn decisions_say_who_was_first() {
         Follows::Nothing,
         &format!("c1-7  Not your decision: it was denied {who}: not this week.\n"),
     );
+}
+
+fn grant(call: Option<&str>, name: &str, scope: Scope, lapsed: Option<&str>) -> Remembered {
+    let (server, tool) = name.split_once("__").unwrap();
+    Remembered {
+        call: call.map(Into::into),
+        client: "cursor (unverified)".into(),
+        unverified: true,
+        server: server.into(),
+        tool: tool.into(),
+        name: name.into(),
+        effect: Effect::Write,
+        scope,
+        since_ms: NOW - 86_400_000,
+        by: call.map(|_| "the command line (pid 4711)".into()),
+        until_ms: (scope == Scope::Once).then_some(NOW + 60_000),
+        lapsed: lapsed.map(Into::into),
+    }
+}
+
+#[test]
+fn what_is_remembered() {
+    let long = "a-server-with-a-rather-long-name__and_a_tool_that_has_one_too";
+    let list = RememberedList {
+        remembered: vec![
+            grant(Some("c1-9"), "shop__place_order", Scope::Once, None),
+            grant(Some("c1-7"), "shop__delete_everything", Scope::Session, None),
+            grant(Some("c1-3"), long, Scope::Tool, Some("the tool's definition is another one")),
+            grant(None, "notes__add", Scope::Tool, None),
+        ],
+    };
+    let all = RememberedFilter::default();
+    assert_snapshot!(remembered::list(&list, &all, &PIPE));
+    assert_snapshot!(remembered::list(&list, &all, &TERMINAL));
+    for width in 60..200 {
+        let table = remembered::list(&list, &all, &Screen { width: Some(width), ..PIPE });
+        check_width(&table[..table.find("\n\n").unwrap()], width);
+    }
+    let none = RememberedList::default();
+    let of_shop = RememberedFilter { server: Some("shop".into()), client: None };
+    assert_eq!(remembered::list(&none, &of_shop, &PIPE), "Nothing is remembered under this filter.\n");
+    assert_snapshot!(remembered::list(&none, &all, &PIPE), @"Nothing is remembered: a call that has to ask waits for a person each time.");
+    let hostile = RememberedList {
+        remembered: vec![Remembered {
+            client: HOSTILE.into(),
+            name: HOSTILE.into(),
+            ..grant(Some(HOSTILE), "a__b", Scope::Tool, Some(HOSTILE))
+        }],
+    };
+    check_clean(&remembered::list(&hostile, &all, &TERMINAL));
+    check_clean(&remembered::forgotten(
+        &Forgotten { forgotten: hostile.remembered, unwritten: Some(HOSTILE.into()) },
+        &PIPE,
+    ));
+    assert_snapshot!(remembered::forgotten(&Forgotten { forgotten: list.remembered.clone(), unwritten: None }, &PIPE));
+    let mut card = detail(approval("c1-8", "shop__place_order"), "{}");
+    card.remembered = vec![list.remembered[1].clone(), list.remembered[2].clone()];
+    let text = approvals::detail(&card, &PIPE);
+    assert!(
+        text.contains("approved with c1-7 for this session of its client by the command line (pid 4711) at"),
+        "{text}"
+    );
+    assert!(text.contains("no longer holds: the tool's definition is another one"), "{text}");
 }
 
 #[test]
@@ -315,6 +378,7 @@ fn nothing_of_a_server_acts_on_the_terminal() {
         description: text(),
         schema: text(),
         changes: vec![HOSTILE.into()],
+        remembered: vec![],
         fields: vec![HOSTILE.into()],
         outcome: text(),
         ended_ms: None,

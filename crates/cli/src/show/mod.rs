@@ -10,6 +10,7 @@ pub mod config;
 pub mod json;
 pub mod logs;
 pub mod policy;
+pub mod remembered;
 pub mod result;
 pub mod screen;
 pub mod servers;

@@ -65,6 +65,7 @@ pub fn detail(approval: Approval, arguments: &str) -> ApprovalDetail {
         schema: None,
         fields: vec![],
         changes: vec![],
+        remembered: vec![],
         decision: None,
         outcome: None,
         ended_ms: None,

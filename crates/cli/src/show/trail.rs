@@ -22,7 +22,9 @@ pub fn trail(trail: &AuditTrail, screen: &Screen) -> String {
         Some(row) => out.push_str(&format!("  {}\n", screen.paint(ink(row), &escape(&row.outcome)))),
         None => out.push_str(&format!("  {}\n", screen.paint(Ink::Warm, "not ended"))),
     }
-    let some = |of: fn(&AuditRow) -> Option<&str>| trail.rows.iter().rev().find_map(of);
+    // Of an approval that was taken back later the story tells.
+    let of_call = trail.rows.iter().filter(|row| row.kind != "grant");
+    let some = |of: fn(&AuditRow) -> Option<&str>| of_call.clone().rev().find_map(of);
     let mut fields = Fields { screen, out: &mut out };
     fields.put("client", &first.client);
     fields.put("server", &first.server);
@@ -160,6 +162,11 @@ fn steps(rows: &[AuditRow]) -> Vec<Step> {
                 let edited = if is_edited(row) { ", with changed arguments" } else { "" };
                 let note = format!("{what}{held} {by}{edited}{reason}");
                 steps.push(Step { at_ms: at, ink: ink(row), ..plain("decided", note.trim().to_owned()) });
+            }
+            "grant" => {
+                let word = if row.outcome == "pending" { "reopened" } else { "forgotten" };
+                let why = row.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                steps.push(Step { at_ms: at, ink: Ink::Warm, ..plain(word, format!("{by}{why}")) });
             }
             "expired" => {
                 steps.push(Step { at_ms: at, ink: Ink::Warm, ..plain("expired", "nobody decided in time".into()) })

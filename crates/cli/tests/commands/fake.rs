@@ -203,6 +203,8 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, process: Arc<Mutex<Child>>) {
             Operation::Waiting(_)
             | Operation::Decide(..)
             | Operation::Decided(..)
+            | Operation::Remembered(_)
+            | Operation::Forget(..)
             | Operation::Calls(_)
             | Operation::Settle(..)
             | Operation::Pause(..)

@@ -26,7 +26,8 @@ pub async fn list(parts: &ControlParts, filter: ApprovalFilter) -> Outcome<Appro
         let asked = AuditFilter { server: filter.server, client: filter.client, ..AuditFilter::default() };
         let limit = filter.limit.clamp(1, MOST_DECIDED);
         let page = audit::read(&parts.audit, move |source| source.decided(&asked, filter.before, limit)).await?;
-        let approvals = page.calls.iter().filter_map(past::of).map(|it| it.approval).collect();
+        let approvals =
+            page.calls.iter().filter_map(past::of).filter(|it| it.decision.is_some()).map(|it| it.approval).collect();
         let resting = crate::views::rests(status.rests);
         return Ok(ApprovalList { approvals, pin_set, paused_since_ms, before: page.before, resting });
     }
@@ -48,7 +49,10 @@ pub async fn show(parts: &ControlParts, id: &str) -> Outcome<ApprovalDetail> {
     let all = parts.hub.waiting().await?;
     let found = all.iter().find(|it| views::id(&it.record) == id).map(views::detail);
     let mut detail = match found {
-        Some(detail) => detail,
+        Some(mut detail) => {
+            detail.remembered = super::remembered::beside(&parts.hub, &detail.approval).await?;
+            detail
+        }
         None => {
             let call = id.to_owned();
             let trail = audit::read(&parts.audit, move |source| source.trail(&call)).await;

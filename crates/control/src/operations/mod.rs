@@ -6,6 +6,7 @@ mod approvals;
 mod catalog;
 mod config;
 mod policy;
+mod remembered;
 mod servers;
 mod tokens;
 mod tools;
@@ -124,6 +125,14 @@ pub async fn run(name: Name, body: Bytes, shared: Shared, peer: &Peer) -> Outcom
         }
         Name::ApprovalDeny => {
             document::<op::ApprovalDeny>(approvals::deny(parts, input::<op::ApprovalDeny>(&body)?, peer).await?)
+        }
+        Name::ApprovalRemembered => {
+            let filter = input::<op::ApprovalRemembered>(&body)?;
+            document::<op::ApprovalRemembered>(remembered::list(hub, &filter).await?)
+        }
+        Name::ApprovalForget => {
+            let asked = input::<op::ApprovalForget>(&body)?;
+            document::<op::ApprovalForget>(remembered::forget(hub, asked, &peer.name()).await?)
         }
         Name::CallList => document::<op::CallList>(approvals::calls(hub, input::<op::CallList>(&body)?).await?),
         Name::CallSettle => {

@@ -125,6 +125,8 @@ async fn relay(mut ear: mpsc::Receiver<Operation>, change: fn(&mut Status)) {
             Operation::Waiting(_)
             | Operation::Decide(..)
             | Operation::Decided(..)
+            | Operation::Remembered(_)
+            | Operation::Forget(..)
             | Operation::Calls(_)
             | Operation::Settle(..)
             | Operation::Pause(..)

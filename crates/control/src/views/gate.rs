@@ -1,9 +1,11 @@
 //! Calls, decisions and rules in the words of the person's door.
 
 use hub::person::{self, CallId, CallRecord, CallState, Method, WaitingCall};
+use hub::who::Who;
 use operator::words::{
     Approval, ApprovalDetail, ApprovalKind, ApprovalState, Call, CallStanding, Decision, DecisionKind, DiffLine,
-    DiffSide, DiffWord, EntryKind, EntryReview, Explained, PinState, RuleView, Scope, ServerReview, Then, Tier,
+    DiffSide, DiffWord, EntryKind, EntryReview, Explained, PinState, Remembered, RuleView, Scope, ServerReview, Then,
+    Tier,
 };
 
 /// Characters of the arguments in an overview.
@@ -99,6 +101,7 @@ pub fn detail(it: &WaitingCall) -> ApprovalDetail {
         schema: it.schema.clone(),
         fields: Vec::new(),
         changes: Vec::new(),
+        remembered: Vec::new(),
         decision: None,
         outcome: None,
         ended_ms: None,
@@ -120,6 +123,24 @@ pub fn decision(it: person::Decided) -> Decision {
         remember: it.scope.map(scope),
         reason: some(&it.reason),
         edited: it.edited,
+    }
+}
+
+/// An approval that holds for calls to come.
+pub fn remembered(it: person::Remembered) -> Remembered {
+    Remembered {
+        call: it.call.map(|call| call.to_string()),
+        unverified: !Who::of_id(&it.client).is_verified(),
+        client: it.client,
+        server: it.server,
+        name: it.name.unwrap_or_else(|| it.tool.clone()),
+        tool: it.tool,
+        effect: it.effect,
+        scope: scope(it.scope),
+        since_ms: it.at_ms,
+        by: some(&it.by),
+        until_ms: it.until_ms,
+        lapsed: it.lapsed,
     }
 }
 

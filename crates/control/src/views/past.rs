@@ -12,8 +12,12 @@ use serde_json::Value;
 pub fn of(trail: &AuditTrail) -> Option<ApprovalDetail> {
     let rows = &trail.rows;
     let last = |kinds: &[&str]| rows.iter().rev().find(|row| kinds.contains(&row.kind.as_str()));
+    // An approval that was taken back, or that no longer covered the call, is no verdict: it waits once more.
+    let opens = |row: &&AuditRow| row.kind == "asked" || row.kind == "grant" && row.outcome == "pending";
+    let opened = rows.iter().rposition(|row| opens(&row));
     let asked = last(&["asked"]);
-    let verdict = last(&["decision", "expired"]);
+    let verdict = rows.iter().skip(opened.unwrap_or(0)).rev();
+    let verdict = verdict.clone().find(|row| matches!(row.kind.as_str(), "decision" | "expired"));
     let about = verdict.or(asked)?;
     let said = |row: &AuditRow, name: &str| -> Option<String> {
         let detail: Value = serde_json::from_str(&row.detail).ok()?;
@@ -77,6 +81,7 @@ pub fn of(trail: &AuditTrail) -> Option<ApprovalDetail> {
         description: None,
         schema: None,
         changes: Vec::new(),
+        remembered: Vec::new(),
         outcome: end.map(|row| row.outcome.clone()),
         ended_ms: end.map(|row| row.at_ms + row.ran_us / 1000),
     })
@@ -165,6 +170,11 @@ mod tests {
         check(&[&ran[..3], &["end/outcome_unknown"]].concat(), Some((Unknown, approved, Some("outcome_unknown"))));
         let settled = [&ran[..3], &["end/outcome_unknown", "settled/ran"]].concat();
         check(&settled, Some((Done, approved, Some("ran"))));
+        let back = ["asked/pending", "decision/approved", "grant/pending"];
+        check(&back, Some((Waiting, None, None)));
+        check(&[&back[..], &["decision/denied"]].concat(), Some((Denied, Some(DecisionKind::Denied), None)));
+        check(&["asked/pending", "decision/approved", "asked/pending"], Some((Waiting, None, None)));
+        check(&[&ran[..], &["grant/"]].concat(), Some((Done, approved, Some("ok"))));
         let again = ["asked/pending", "decision/approved", "intent/", "end/not_sent", "expired/approval_expired"];
         check(&again, Some((Expired, Some(DecisionKind::Expired), Some("not_sent"))));
     }

@@ -181,14 +181,19 @@ async fn approve(
 
 /// What a tool promises now and did not when a call of it was asked about.
 pub(crate) fn changed(tool: &ToolEntry, row: &CallRecord) -> Option<String> {
-    let what = if tool.backend.rules().launch_hash.as_ref() != row.launch {
-        "its server is launched in another way"
-    } else if row.definition != Some(tool.read.stands_for) {
-        "the tool's definition is another one"
-    } else {
-        return None;
-    };
+    let what = difference(tool, &row.launch, row.definition)?;
     Some(format!("since this was asked about, {what}"))
+}
+
+/// What of a tool is not as a person saw it.
+pub(crate) fn difference(tool: &ToolEntry, launch: &str, definition: Option<Hash>) -> Option<&'static str> {
+    if tool.backend.rules().launch_hash.as_ref() != launch {
+        Some("its server is launched in another way")
+    } else if definition != Some(tool.read.stands_for) {
+        Some("the tool's definition is another one")
+    } else {
+        None
+    }
 }
 
 /// An approval is bound to the definition that its card shows: where that has changed, the card says so first.

@@ -109,9 +109,7 @@ pub(crate) fn again(call: Pending, judgement: &Judgement, why: &str) {
     case.note(|row| {
         row.definition = Some(call.thing.definition());
         row.launch = call.thing.backend().rules().launch_hash.to_string();
-        row.decided_ms = 0;
-        row.decided_by.clear();
-        row.scope = None;
+        row.undecided();
         tell_why(row, judgement, &core, &call.thing);
     });
     case.judged(judgement);

@@ -67,11 +67,7 @@ fn known(row: CallRecord) -> Rc<Case> {
 /// What was approved and cannot be opened any more is not approved: nobody knows that it is what was shown.
 fn ask_again(core: &Core, case: &Case) {
     if meet::step(case, Event::Stricter) {
-        case.note(|row| {
-            row.decided_ms = 0;
-            row.decided_by.clear();
-            row.scope = None;
-        });
+        case.note(CallRecord::undecided);
         core.ledger.save_call(case.row().clone());
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod apart;
 pub(crate) mod case;
 pub(crate) mod decide;
 pub(crate) mod desk;
+pub(crate) mod forget;
 pub(crate) mod glance;
 pub(crate) mod gone;
 pub(crate) mod hold;

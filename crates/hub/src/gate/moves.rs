@@ -32,6 +32,7 @@ impl Move<'_> {
             | Event::Expire
             | Event::Claim
             | Event::Stricter
+            | Event::Reopen
             | Event::Forbid
             | Event::NotSent(_)
             | Event::Interim(_)
@@ -71,6 +72,24 @@ pub(crate) async fn make(
         }
         written => written.map(|()| None).map_err(Refused::unwritten),
     }
+}
+
+/// An approval that nothing has run by is taken back: the call waits to be decided again, as with a denial also where
+/// that cannot be written down. `why` is what its row says. Tells why it could not be written.
+///
+/// # Errors
+/// It is not approved any more.
+pub(crate) async fn reopen(core: &Rc<Core>, case: &Rc<Case>, by: &str, why: String) -> Result<Option<String>, Refused> {
+    let mut row = case.row().clone();
+    row.state = policy::next(row.state, Event::Reopen).map_err(|unfit| Refused::new("state", unfit.to_string()))?;
+    let told = CallRecord { decided_by: by.to_owned(), why, ..row.clone() };
+    let note = core.ledger.case_note(&told, Kind::Grant, Outcome::Pending);
+    row.undecided();
+    let Err(cause) = write(core, case, row.clone(), Some(note.clone()), None).await else { return Ok(None) };
+    tracing::error!(%cause, "that an approval was taken back could not be written down yet: a restart may forget it");
+    core.ledger.job(Job::PutCall { record: Box::new(row.clone()), note: Some(note) });
+    case.note(|now| *now = row);
+    Ok(Some(cause))
 }
 
 /// Writes something more of it, without a step.

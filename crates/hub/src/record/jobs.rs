@@ -10,8 +10,9 @@ use crate::views::millis;
 use bytes::Bytes;
 use contract::answer::Cleaner;
 use frame::Answer;
+use std::rc::Rc;
 use std::time::SystemTime;
-use store::{CallNumber, CallRecord, Job, Kind, Note, Outcome, Unshown, Values, Vault};
+use store::{CallNumber, CallRecord, Grants, Job, Kind, Note, Outcome, Unshown, Values, Vault};
 use tokio::sync::oneshot;
 use upstream::Listing;
 
@@ -100,6 +101,49 @@ impl Audit {
             ..Note::new(Kind::Grant, grant.at_ms)
         };
         self.written(Job::Remember { grant, note: Some(note) })
+    }
+
+    /// Forgets approvals that were remembered with one call, `first` among them, and waits for its commit. Where it fails it
+    /// is tried again, for which nobody waits.
+    pub(crate) fn forget_grants(
+        self: &Rc<Self>,
+        first: &policy::Grant,
+        by: &str,
+    ) -> impl Future<Output = Result<(), String>> + use<> {
+        let call = CallNumber(first.call.map_or(0, contract::CallId::row));
+        let why = format!("not remembered any more: {}", super::grant_in_words(first));
+        let mut detail =
+            serde_json::json!({ "scope": first.scope().as_str(), "by": by, "why": why, "given_by": first.by });
+        if let Some(call) = first.call {
+            detail["approval"] = call.to_string().into();
+        }
+        let note = Note {
+            call,
+            client: first.client.to_string(),
+            server: first.server.to_string(),
+            item: first.tool.to_string(),
+            definition: first.definition.to_string(),
+            effect: Some(first.effect),
+            detail: detail.to_string(),
+            ..Note::new(Kind::Grant, millis(SystemTime::now()))
+        };
+        let which = Grants {
+            client: Some(first.client.to_string()),
+            server: Some(first.server.to_string()),
+            tool: Some(first.tool.to_string()),
+            session: None,
+            call: Some(call),
+        };
+        let job = Job::ForgetGrants { which, note: Some(note) };
+        let (audit, written) = (Rc::clone(self), self.written(job.clone()));
+        async move {
+            let written = written.await;
+            if let Err(cause) = &written {
+                tracing::error!(%cause, "that an approval is forgotten could not be written down yet");
+                audit.job(job);
+            }
+            written
+        }
     }
 
     /// From now on these values of calls are kept.

@@ -1,6 +1,6 @@
 //! Calls that wait for a person.
 
-use super::{Decision, Effect, PinState, Rest, Scope, Tier};
+use super::{Decision, Effect, PinState, Remembered, Rest, Scope, Tier};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -176,7 +176,7 @@ pub struct Approval {
     pub denied_before: u32,
     /// Whether a person has changed the arguments.
     pub edited: bool,
-    /// Why it waits once more although it was approved: today's rules are stricter.
+    /// Why it waits once more although it was approved: today's rules are stricter, or a person took that back.
     pub again: Option<String>,
     /// What keeps it from running now, whoever approves it, and what ends that. An older hub does not say.
     #[serde(default)]
@@ -227,6 +227,9 @@ pub struct ApprovalDetail {
     pub schema: Option<String>,
     /// What changed in the definition since it was approved, in sentences.
     pub changes: Vec<String>,
+    /// What is remembered already of this client and tool. An older hub does not say.
+    #[serde(default)]
+    pub remembered: Vec<Remembered>,
     /// The decision, once there is one.
     pub decision: Option<Decision>,
     /// How its call ended, in the log's word, once it has.

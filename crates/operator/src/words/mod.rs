@@ -11,6 +11,7 @@ mod event;
 mod log;
 mod policy;
 mod raw;
+mod remembered;
 mod server;
 mod status;
 mod token;
@@ -37,6 +38,7 @@ pub use policy::{
     Explained, PolicyAsk, PolicyExplained, PolicyProblem, PolicyReport, PolicyTotals, RuleView, Severity,
 };
 pub use raw::Raw;
+pub use remembered::{Forget, Forgotten, Remembered, RememberedFilter, RememberedList};
 pub use server::{Server, ServerAdd, ServerDetail, ServerList, ServerName, ServerState, Transport};
 pub use status::{Attached, HeldConfig, Nothing, Relay, Status, Stopping, Waiting};
 pub use token::{NewToken, Token, TokenList, TokenName, TokenRemoved};

@@ -4,7 +4,7 @@ use crate::{CallState, Event, Leave, next};
 use proptest::prelude::*;
 
 /// All moves that there are; everything else is unfit.
-const MOVES: [(CallState, Event, CallState); 25] = [
+const MOVES: [(CallState, Event, CallState); 26] = [
     (CallState::Reserved, Event::Ask, CallState::Waiting),
     (CallState::Reserved, Event::Refuse, CallState::Freed),
     (CallState::Reserved, Event::Claim, CallState::Intent),
@@ -15,6 +15,7 @@ const MOVES: [(CallState, Event, CallState); 25] = [
     (CallState::Waiting, Event::Expire, CallState::Expired),
     (CallState::Approved, Event::Claim, CallState::Intent),
     (CallState::Approved, Event::Stricter, CallState::Waiting),
+    (CallState::Approved, Event::Reopen, CallState::Waiting),
     (CallState::Approved, Event::Forbid, CallState::Denied),
     (CallState::Approved, Event::Withdraw, CallState::Denied),
     (CallState::Approved, Event::Expire, CallState::Expired),
@@ -42,7 +43,7 @@ fn every_pair_is_as_the_table_says() {
             assert_eq!(next(state, event).ok(), expect, "{state:?} {event:?}");
         }
     }
-    assert_eq!(moves, 25);
+    assert_eq!(moves, 26);
     let unfit = next(CallState::Approved, Event::Deny).unwrap_err();
     assert_eq!(unfit.to_string(), "a call that is approved can't be denied");
 }

@@ -365,6 +365,7 @@ impl World {
                 Action::Decide(at, Event::Approve),
                 Action::Decide(at, Event::Deny),
                 Action::Decide(at, Event::Stricter),
+                Action::Decide(at, Event::Reopen),
                 Action::Expire(at),
                 Action::Mark(at),
                 Action::Send(at),

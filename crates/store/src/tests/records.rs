@@ -373,6 +373,15 @@ fn pins_and_grants_come_back() {
     }
     let which = Grants { session: Some("s1".into()), ..Grants::default() };
     do_job(&desk, Job::ForgetGrants { which, note: Some(Note::new(Kind::Grant, NOW)) });
+    // By the call that was approved, and those of which it is not known.
+    for (tool, call) in [("c", Some(8)), ("c", None), ("d", None)] {
+        let grant = policy::Grant { call: call.map(contract::CallId::new), ..grant(tool, Some(&format!("s{call:?}"))) };
+        do_job(&desk, Job::Remember { grant, note: None });
+    }
+    for (tool, call) in [("c", 8), ("d", 0)] {
+        let which = Grants { tool: Some(tool.into()), call: Some(CallNumber(call)), ..Grants::default() };
+        do_job(&desk, Job::ForgetGrants { which, note: None });
+    }
     let vault = desk.opened.vault.clone();
     let texts = vault.approved("shop", "sha256:1", PinKind::Tool, "a").unwrap();
     assert_eq!(texts, [(newer.hash, "{}".to_owned()), (tool.hash, "{\"name\":\"a\"}".to_owned())]);
@@ -380,7 +389,8 @@ fn pins_and_grants_come_back() {
     desk.stop();
     let kept = reopened(home.path());
     assert_eq!(kept.pins, [Pin { raw: None, ..newer }, Pin { raw: None, ..tool }, Pin { raw: None, ..instructions }]);
-    assert_eq!(kept.grants, [grant("a", None), grant("b", Some("s2"))]);
+    let old = policy::Grant { call: None, ..grant("c", Some("sNone")) };
+    assert_eq!(kept.grants, [grant("a", None), grant("b", Some("s2")), old]);
     assert_eq!(kinds(home.path())[..3], ["start", "pin", "grant"]);
 
     let desk = Desk::open(home.path());

@@ -3,6 +3,7 @@
 use super::super::text::{Line, chop, padded, prose};
 use crate::show::approvals::{badge, class, history, waiters};
 use crate::show::arguments::{Field, fields, many};
+use crate::show::remembered::beside;
 use crate::show::screen::{Ink, Screen, columns};
 use crate::show::when;
 use operator::visible::{escape, escape_lines};
@@ -227,6 +228,9 @@ impl Page {
             self.fact("", Ink::Warm, change);
         }
         self.fact("asked", Ink::Plain, &format!("{}; {}", when::clock(it.asked_ms, screen), waiters(it)));
+        for it in &detail.remembered {
+            self.fact("holds", Ink::Plain, &beside(it, screen));
+        }
         self.fact("history", Ink::Plain, &history(it));
     }
 

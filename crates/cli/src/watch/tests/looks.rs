@@ -35,6 +35,20 @@ fn long_names_and_hidden_characters() {
     first.approval.waiters = 12;
     first.approval.again = Some("It was approved, but the rule `orders` asks since then.".into());
     first.changes = vec!["its description names a path".into()];
+    first.remembered = vec![Remembered {
+        call: Some("c1-3".into()),
+        client: first.approval.client.clone(),
+        unverified: true,
+        server: first.approval.server.clone(),
+        tool: first.approval.tool.clone(),
+        name: long.into(),
+        effect: operator::words::Effect::Write,
+        scope: Scope::Tool,
+        since_ms: first.approval.asked_ms - 1_000,
+        by: Some("the command line (pid 4711)".into()),
+        until_ms: None,
+        lapsed: Some("the tool's definition is another one".into()),
+    }];
     let arguments = format!(
         "{{\"{}\": 1, \"text\": \"for\\n\\u202eyadrutas\\u200b{}end\\n{}rm -rf /\"}}",
         "an argument with a long name ".repeat(3),

@@ -36,6 +36,26 @@ fn waiting_calls_are_listed_and_shown() {
 }
 
 #[test]
+fn what_is_remembered_is_asked_for_and_taken_back_by_the_calls_that_are_named() {
+    let gate = two();
+    gate.door.change(|queue| {
+        queue.answers.push(("approval.remembered", "{\"remembered\":[]}".into()));
+        queue.answers.push(("approval.forget", "{\"forgotten\":[]}".into()));
+    });
+    let run = gate.home.run(&["approval", "remembered", "--server", "shop", "--client", "cursor"]);
+    assert_eq!((run.code, run.out.as_str()), (0, "Nothing is remembered under this filter.\n"));
+    assert_eq!(gate.asked("approval.remembered"), ["{\"server\":\"shop\",\"client\":\"cursor\"}"]);
+    assert_eq!(gate.home.run(&["approval", "forget", "c1-7", "c1-8"]).code, 0);
+    assert_eq!(gate.home.run(&["approval", "forget", "--all"]).out, "Nothing was remembered.\n");
+    let asked = ["{\"ids\":[\"c1-7\",\"c1-8\"],\"all\":false}", "{\"ids\":[],\"all\":true}"];
+    assert_eq!(gate.asked("approval.forget"), asked);
+    for usage in [&["approval", "forget"][..], &["approval", "forget", "c1-7", "--all"]] {
+        assert_eq!(gate.home.run(usage).code, 2, "{usage:?}");
+    }
+    assert_eq!(gate.asked("approval.forget").len(), 2);
+}
+
+#[test]
 fn a_decision_is_bound_to_the_digest_that_was_shown() {
     let gate = two();
     let digest = gate.door.queue().items[0].approval.digest.clone();

@@ -86,6 +86,7 @@ pub fn waiting(id: &str, name: &str, arguments: &str) -> ApprovalDetail {
         description: None,
         schema: None,
         changes: vec![],
+        remembered: vec![],
         decision: None,
         fields: vec![],
         outcome: None,
