@@ -296,7 +296,7 @@ fn a_decision_about_other_arguments_than_wait_decides_nothing() {
     for verb in ["approve", "deny"] {
         for digest in [nothing.as_str(), part(1, "digest")] {
             let (code, out, err) = home.run(&["approval", verb, part(0, "id"), "--digest", digest]);
-            assert!(code != 0 && err.contains("others than were shown"), "{verb}: {code} {out}{err}");
+            assert!(code != 0 && err.contains("its arguments are others"), "{verb}: {code} {out}{err}");
         }
     }
     assert!(waiting(&home).iter().all(|it| it["state"] == "waiting"));
