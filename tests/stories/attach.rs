@@ -201,3 +201,29 @@ fn an_adapter_whose_binary_is_gone_starts_the_recorded_one() {
     let (code, _, err) = home.run(&["stop"]);
     assert_eq!(code, 0, "{err}");
 }
+
+/// Another user of the machine gets no word at `agent.sock`, also where its folder and its mode would let him in.
+#[test]
+fn another_user_is_refused_even_at_an_open_socket() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    if std::fs::metadata(home.dir()).unwrap().uid() != 0 {
+        return; // Nobody but root can become another user.
+    }
+    let _hub = home.serve();
+    let mut own = home.stdio(&[]);
+    own.initialize("2025-11-25");
+    for (path, mode) in
+        [(home.dir().to_owned(), 0o755), (home.path("run"), 0o755), (home.path("run/agent.sock"), 0o666)]
+    {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let program = "import os, socket, sys\nos.setgid(65534)\nos.setuid(65534)\ns = socket.socket(socket.AF_UNIX)\n\
+        s.connect(sys.argv[1])\ns.settimeout(20)\ntry:\n    s.sendall(b'{\"host\":\"x\",\"session\":\"stranger\"}\\n')\n    \
+        print(s.recv(1))\nexcept OSError:\n    print(b'')\n";
+    let socket = home.path("run/agent.sock").display().to_string();
+    let run = stories::command("python3".as_ref()).args(["-c", program, &socket]).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert_eq!(out.trim(), "b''", "not one byte is answered: {err}");
+    own.result("ping", json!({}));
+}

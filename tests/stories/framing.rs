@@ -130,3 +130,37 @@ fn broken_lines_from_a_host_are_answered_and_forgotten() {
     client.raw(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":null}\r\n");
     assert!(client.answer(&json!(1))["result"]["tools"].is_array());
 }
+
+/// A host that never ends a line costs only that line, however its bytes travel.
+#[test]
+fn a_line_of_a_host_over_the_bound_is_refused_and_memory_stays_small() {
+    let home = Home::with(json!({ "f": fake(&[]) }));
+    let hub = home.serve();
+    let mut other = begin(&home);
+    for (mode, mebibytes) in [("lend", 1024), ("copy", 256)] {
+        let mut client = home.stdio(&["--host", "endless", "--mode", mode]);
+        client.initialize("2025-11-25");
+        client.await_tool("f__echo");
+        let pids = [hub.pid(), client.process.pid()];
+        let before = pids.map(resident);
+        client.raw(b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"x\":\"");
+        let piece = vec![b'x'; 1 << 20];
+        for turn in 0..mebibytes {
+            client.raw(&piece);
+            if turn % 64 == 0 {
+                assert_eq!(text(&other.call("f__echo", json!({}))), "{}");
+            }
+        }
+        client.raw(b"\"}}\n");
+        let refused = client.hear();
+        assert!(
+            refused["error"]["code"].is_i64() && (refused["id"] == 7 || refused["id"].is_null()),
+            "{mode}: {refused}"
+        );
+        client.result("ping", json!({}));
+        for (pid, before) in pids.into_iter().zip(before) {
+            let grown = resident(pid).saturating_sub(before);
+            assert!(grown < 64 << 10, "{mode}: {pid} grew by {grown} KiB");
+        }
+    }
+}

@@ -280,3 +280,28 @@ fn a_call_that_waits_is_told_of_by_its_progress_token_for_as_long_as_it_is_held(
     assert_eq!(outcome(&zed.answer(&other)["result"]), "ran", "it was still held");
     assert_eq!(lines(&home).len(), 2);
 }
+
+/// A decision is about what was shown: with the digest of anything else it is none.
+#[test]
+fn a_decision_about_other_arguments_than_wait_decides_nothing() {
+    let home = home(auto(0));
+    let _hub = home.serve();
+    let mut client = host(&home, "cursor");
+    for text in ["one", "two"] {
+        assert_eq!(outcome(&client.call(ORDER, json!({ "text": text }))), "pending");
+    }
+    let all = waiting(&home);
+    let part = |at: usize, key: &str| all[at][key].as_str().unwrap();
+    let nothing = format!("sha256:{}", "0".repeat(64));
+    for verb in ["approve", "deny"] {
+        for digest in [nothing.as_str(), part(1, "digest")] {
+            let (code, out, err) = home.run(&["approval", verb, part(0, "id"), "--digest", digest]);
+            assert!(code != 0 && err.contains("its arguments are others"), "{verb}: {code} {out}{err}");
+        }
+    }
+    assert!(waiting(&home).iter().all(|it| it["state"] == "waiting"));
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "one" }))), "pending");
+    home.json(&["approval", "approve", part(0, "id"), "--digest", part(0, "digest"), "--remember", "once"]);
+    assert_eq!(outcome(&client.call(ORDER, json!({ "text": "one" }))), "ran");
+    assert_eq!(lines(&home), ["one"]);
+}

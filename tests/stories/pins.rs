@@ -446,3 +446,32 @@ fn what_is_no_tool_is_withheld_too_when_it_speaks_to_the_model_or_changes_for_th
         }
     }
 }
+
+/// What was approved and what the server says now both bind a call.
+#[test]
+fn a_calmly_changed_tool_takes_only_what_fits_both_its_schemas() {
+    let schema = |what: Value, more: Value| {
+        let mut properties = json!({ "what": what });
+        properties.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let schema =
+            json!({ "type": "object", "properties": properties, "required": ["what"], "additionalProperties": false });
+        json!({ "tools": [look("Looks at a thing.", json!({ "inputSchema": schema }))] })
+    };
+    let plain = json!({ "type": "string" });
+    for (now, call) in [
+        (schema(plain.clone(), json!({ "deep": { "type": "boolean" } })), json!({ "what": "a", "deep": true })),
+        (schema(json!({ "type": "string", "maxLength": 3 }), json!({})), json!({ "what": "abcd" })),
+    ] {
+        let server = Changing::new(&schema(plain.clone(), json!({})));
+        let _hub = server.home.serve();
+        let mut client = server.host();
+        client.await_tool("c__look");
+        assert_eq!(outcome(&client.call("c__look", json!({ "what": "a" }))), "ran");
+        server.define(&now);
+        server.restart();
+        eventually("a card", || (server.diff()["servers"][0]["entries"][0]["state"] == "changed").then_some(()));
+        assert_eq!(outcome(&client.call("c__look", call.clone())), "invalid_arguments", "{now}");
+        assert_eq!(outcome(&client.call("c__look", json!({ "what": "b" }))), "ran");
+        assert_eq!(server.lines().len(), 2);
+    }
+}

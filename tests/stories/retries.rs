@@ -307,6 +307,9 @@ fn a_long_result_that_is_told_again_can_be_read_to_its_end_also_by_a_later_hub()
             assert_eq!(outcome(&result), expect, "{result}");
             assert!(read_whole(&mut client, &result) == big, "{round} {again}");
         }
+        // What was written down before this is durable with it.
+        orders.home.json(&["pause"]);
+        orders.home.json(&["resume"]);
     }
     assert_eq!(orders.runs(), 1);
 }

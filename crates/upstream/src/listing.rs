@@ -208,4 +208,34 @@ mod tests {
         check(answer(&[deep(), "nul".into()], ""), "it is not one complete JSON text");
         check(Bytes::from(nested(200)), "it is nested deeper than 127 levels");
     }
+
+    /// A list is cut where its pages come again, where there is no end of them, and where they are too much.
+    #[test]
+    fn lists_without_an_end_are_cut_and_what_came_is_kept() {
+        let read = |cursor: &dyn Fn(usize) -> String, filling: usize| {
+            let (mut pages, mut turns) = (Pages::default(), 0);
+            loop {
+                let entry = format!("{{\"name\":\"t{turns}\",\"description\":\"{}\"}}", "x".repeat(filling));
+                let body = format!("{{\"tools\":[{entry}],\"nextCursor\":\"{}\"}}", cursor(turns));
+                let page = Ok(Answer::result(body));
+                turns += 1;
+                let (rest, next) = pages.take("tools/list", "tools", page);
+                match next {
+                    Next::Page(params) => {
+                        assert_eq!(params, format!("{{\"cursor\":\"{}\"}}", cursor(turns - 1)));
+                        pages = rest;
+                    }
+                    Next::End(entries, problems) => {
+                        assert!(problems.len() == 1 && problems[0].contains("never ends"), "{problems:?}");
+                        assert_eq!(entries.len(), turns);
+                        return turns;
+                    }
+                    Next::Broken(why) => panic!("{why}"),
+                }
+            }
+        };
+        assert_eq!(read(&|_| "same".into(), 0), 2);
+        assert_eq!(read(&|turn| turn.to_string(), 0), MAX_PAGES + 1);
+        assert_eq!(read(&|turn| turn.to_string(), 1 << 20), 64);
+    }
 }
