@@ -178,7 +178,7 @@ impl Run {
         if let Some(seat) = self.seat.upgrade() {
             self.record.borrow_mut().repeated_by(&seat.identity.session, asked);
         }
-        linger::rest();
+        linger::await_disk();
         let me = Rc::clone(self);
         self.core.ledger.intent(&mut self.record.borrow_mut(), move |durable| me.declared(durable));
     }

@@ -9,6 +9,8 @@ use tokio::sync::Notify;
 
 /// How long after the last request or answer.
 const MOMENT: Duration = Duration::from_micros(60);
+/// How long for a disk: it is quicker than that, or so slow that a halted processor does not matter.
+const DISK: Duration = Duration::from_micros(200);
 /// More exchanges than these that begin within `BURST` are many at once: there is always something to do, and others want
 /// the processor. Those that have been open for long are none of them; they wait for somebody who may never answer.
 const FEW: usize = 2;
@@ -42,11 +44,11 @@ impl Awake {
         self.crowded.set(if is_burst { CALM } else { self.crowded.get().saturating_sub(1) });
     }
 
-    fn stay(&self, now: Instant) {
+    fn stay(&self, until: Instant) {
         if self.crowded.get() > 0 {
             return;
         }
-        self.until.set(Some(now + MOMENT));
+        self.until.set(Some(until));
         if self.is_asleep.replace(false) {
             self.wake.notify_one();
         }
@@ -62,7 +64,7 @@ impl Open {
         AWAKE.with(|awake| {
             let now = Instant::now();
             awake.count(now);
-            awake.stay(now);
+            awake.stay(now + MOMENT);
         });
         Open(())
     }
@@ -72,15 +74,19 @@ impl Drop for Open {
     fn drop(&mut self) {
         AWAKE.with(|awake| {
             if awake.crowded.get() == 0 {
-                awake.stay(Instant::now());
+                awake.stay(Instant::now() + MOMENT);
             }
         });
     }
 }
 
-/// What comes next is waited for on a disk: the processor is better left to that.
-pub fn rest() {
-    AWAKE.with(|awake| awake.until.set(None));
+/// What is to be sent next is written to a disk first.
+pub fn await_disk() {
+    AWAKE.with(|awake| {
+        let now = Instant::now();
+        awake.count(now);
+        awake.stay(now + DISK);
+    });
 }
 
 /// Whether there is a processor to spare.
@@ -142,9 +148,12 @@ mod tests {
         drop(stuck);
         assert!(is_awake(), "the next request may be on its way");
         later();
-        drop(Open::begin());
-        rest();
-        assert!(!is_awake());
+        await_disk();
+        assert!(is_awake(), "so is a disk");
+        let now = Instant::now();
+        AWAKE.with(|awake| (0..=FEW).for_each(|_| awake.count(now)));
+        await_disk();
+        assert!(!is_awake(), "others want the processor");
     }
 
     #[tokio::test]
