@@ -23,7 +23,7 @@ const MOST: usize = 4 << 20;
 /// Results from here on are not copied, in bytes: a shorter one would keep what else came with it.
 const SHARED: usize = 64 << 10;
 /// Most results that wait, and their bytes.
-const MOST_WAITING: usize = 4_096;
+const MOST_WAITING: usize = 1_024;
 const MOST_BYTES: usize = 16 << 20;
 /// Bytes from which on no more are looked at in one go.
 const ONE_GO: usize = 1 << 20;
