@@ -3,7 +3,7 @@
 
 Usage: changing.py DEFINITIONS LINES
 
-DEFINITIONS: {"instructions"?, "tools": [...], "prompts"?: [...], "results"?: {TOOL: RESULT}, "answers"?: {METHOD:
+DEFINITIONS: {"instructions"?, "tools": [...] or "turns": [[...], ...] for one list after the other, "prompts"?: [...], "results"?: {TOOL: RESULT}, "answers"?: {METHOD:
 {"result" or "error"}}, "says"?: {TOOL: {"stderr"?, "stdout"?}}}, read anew for each request.
 Each call appends its tool and arguments to LINES, and what else came with it, and the whole message as it came to LINES.raw; `n` of -1 ends the process then; with `until` it
 answers when there is a file of that name. The tool `announce` says that the tools have changed and answers then.
@@ -14,6 +14,8 @@ import sys
 import time
 
 FILE, LINES = sys.argv[1:3]
+# One for each time that the tools were listed.
+listed = []
 
 
 def definitions():
@@ -58,7 +60,9 @@ def answer(method, params):
                  "serverInfo": {"name": "changing", "version": "1"}}
         return {**about, **({"instructions": known["instructions"]} if "instructions" in known else {})}
     if method == "tools/list":
-        return {"tools": known["tools"]}
+        listed.append(1)
+        turns = known.get("turns") or [known["tools"]]
+        return {"tools": turns[(len(listed) - 1) % len(turns)]}
     if method == "prompts/list":
         return {"prompts": known.get("prompts", [])}
     if method == "prompts/get":

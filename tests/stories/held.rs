@@ -424,6 +424,33 @@ fn an_approval_that_was_not_used_in_time_is_told_as_that() {
     assert_eq!(server.runs(), 0);
 }
 
+/// The time of what waits, or was approved, runs out in a hub that goes on: nobody can decide it any more, nothing of it runs,
+/// and its client is told once.
+#[cfg(feature = "abort-points")]
+#[test]
+fn what_waits_or_was_approved_ends_with_its_time_in_a_running_hub() {
+    let mut policy = hold("ask", 0);
+    policy["approval"]["expireMinutes"] = json!(1);
+    for is_approved in [false, true] {
+        let server = Server::new(&tools("Orders."), &policy);
+        let _hub = server.home.serve_with(&[("CALLGATE_MINUTE_MS", "3000")]);
+        let mut client = server.host();
+        assert_eq!(outcome(&client.call(ORDER, one())), "pending");
+        let card = server.waiting();
+        if is_approved {
+            server.approve(&card);
+        }
+        eventually("its time is over", || {
+            server.home.json(&["approval", "list"])["approvals"].as_array()?.is_empty().then_some(())
+        });
+        let (code, out, err) = server.home.run(&["approval", "approve", id(&card)]);
+        assert!(code == 4 && out.contains("expired"), "{code} {out}{err}");
+        assert_eq!(outcome(&client.call(ORDER, one())), "approval_expired");
+        assert_eq!(server.runs(), 0);
+        assert_eq!(server.home.json(&["audit", "verify"])["whole"], true);
+    }
+}
+
 #[test]
 fn a_write_that_nobody_answered_is_listed_and_its_repetition_is_told_of_it_once() {
     let (server, _hub, mut client) = open(&tools("Orders."), &hold("allow", 0));

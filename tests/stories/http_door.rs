@@ -10,7 +10,7 @@ struct Door {
     url: String,
     token: String,
     _hub: Hub,
-    _home: Home,
+    home: Home,
 }
 
 fn door() -> Door {
@@ -19,7 +19,7 @@ fn door() -> Door {
     let mut client = home.stdio(&[]);
     client.initialize("2025-11-25");
     client.await_tool("f__echo");
-    Door { url: hub.url(), token: home.token(), _hub: hub, _home: home }
+    Door { url: hub.url(), token: home.token(), _hub: hub, home }
 }
 
 impl Door {
@@ -120,6 +120,11 @@ fn legacy_clients_have_sessions_of_their_own() {
     head.push(session_line.clone());
     assert!(http(&door.url, "DELETE", &head, "").status < 300);
     assert_eq!(door.post(&lines, &call).status, 404);
+    // Whoever reads the logs cannot go on with it.
+    for log in std::fs::read_dir(door.home.path("logs")).unwrap() {
+        let log = std::fs::read_to_string(log.unwrap().path()).unwrap_or_default();
+        assert!(!log.contains(&session), "{log}");
+    }
 }
 
 #[test]
@@ -173,8 +178,8 @@ fn a_client_that_leaves_while_its_call_waits_waits_no_more_and_its_next_identica
         let mut client = home.stdio(&[]);
         client.initialize("2025-11-25");
         client.await_tool("s__append_line");
-        let door = Door { url: hub.url(), token: home.token(), _hub: hub, _home: home };
-        let home = &door._home;
+        let door = Door { url: hub.url(), token: home.token(), _hub: hub, home };
+        let home = &door.home;
         let mut hello = initialize();
         hello["params"]["protocolVersion"] = json!(version);
         let session = door.post(&[], &hello).header("mcp-session-id").unwrap().to_owned();

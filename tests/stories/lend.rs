@@ -419,3 +419,30 @@ fn only_pipes_and_plain_memory_are_taken() {
         assert_eq!(answer["callgate"]["mode"], expect, "{answer}");
     }
 }
+
+/// A host that has gone without a word ends its adapter, whichever of its pipes it closes.
+#[test]
+fn an_adapter_whose_host_reads_no_more_ends() {
+    let home = Home::with(json!({ "s": sample(&[]) }));
+    let hub = home.serve();
+    for is_lent in [true, false] {
+        let mut host = match is_lent {
+            true => Host::lent(&home, Plug::Pipes, hub.pid(), "s__echo"),
+            false => {
+                let mut host = Host::new(&home, Plug::Pipes, &["--mode", "copy"]);
+                host.greet("s__echo");
+                host
+            }
+        };
+        host.from = BufReader::new(Box::new(std::io::empty()));
+        let pid = host.adapter.pid();
+        eventually("the adapter's end", || {
+            let _ = host.to.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n");
+            (!stories::is_alive(pid)).then_some(())
+        });
+        host.adapter.wait();
+        eventually("its seat is free", || {
+            (!home.json(&["status"])["hosts"].to_string().contains("story")).then_some(())
+        });
+    }
+}

@@ -128,3 +128,28 @@ fn a_slow_call_holds_nobody_up() {
     assert_eq!(client.hear()["id"], quick);
     assert_eq!(client.hear()["id"], slow);
 }
+
+/// Who takes back a call that waits for its turn frees its place, and nothing of it reaches the server; one that is over
+/// cannot be taken back.
+#[test]
+fn a_call_that_waits_for_its_turn_can_be_taken_back_and_one_that_is_over_cannot() {
+    let home = Home::new();
+    let lines = home.path("lines.txt").display().to_string();
+    home.configure(&json!({ "mcpServers": { "s": sample(&["--file", &lines]) }, "policy": { "default": "allow" } }));
+    let _hub = home.serve();
+    let mut client = home.stdio(&["--host", "story"]);
+    client.initialize("2025-11-25");
+    client.await_tool("s__slow_write");
+    let write = |text: &str, ms: u64| json!({ "name": "s__slow_write", "arguments": { "text": text, "ms": ms } });
+    let first = client.send("tools/call", write("first", 700));
+    let second = client.send("tools/call", write("second", 0));
+    let third = client.send("tools/call", write("third", 0));
+    client.result("ping", json!({}));
+    client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": second } }));
+    for id in [&first, &third] {
+        assert_eq!(text(&client.answer(id)["result"]), "written");
+    }
+    client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": third } }));
+    assert_eq!(text(&client.call("s__echo", json!({ "text": "goes on" }))), "goes on");
+    assert_eq!(std::fs::read_to_string(home.path("lines.txt")).unwrap(), "first\nthird\n");
+}

@@ -475,3 +475,23 @@ fn a_calmly_changed_tool_takes_only_what_fits_both_its_schemas() {
         assert_eq!(server.lines().len(), 2);
     }
 }
+
+/// A server that lists something else each time and says so after each call: nothing runs by a definition that was not
+/// approved, and its lists are read once for each of its notices.
+#[test]
+fn a_server_whose_list_is_another_each_time_runs_nothing_by_what_was_not_approved() {
+    let announce =
+        json!({ "name": "announce", "inputSchema": { "type": "object" }, "annotations": { "readOnlyHint": true } });
+    let turn = |hints: Value| json!([look("Looks at a thing.", json!({ "annotations": hints })), announce]);
+    let server = Changing::new(&json!({ "turns": [turn(json!({ "readOnlyHint": true })), turn(json!({}))] }));
+    let _hub = server.home.serve();
+    let mut client = server.host();
+    client.await_tool("c__look");
+    for turn in 0..12 {
+        let expect = if turn % 2 == 0 { "ran" } else { "definition_changed" };
+        assert_eq!(outcome(&client.call("c__look", json!({ "what": "a" }))), expect, "{turn}");
+        assert_eq!(outcome(&client.call("c__announce", json!({}))), "ran");
+    }
+    let looks = server.lines().iter().filter(|line| line.starts_with("look")).count();
+    assert_eq!(looks, 6);
+}

@@ -1,5 +1,7 @@
-//! Named points on the road at which a test lets the hub die like by `kill -9`. Without the feature `abort-points` they
-//! are nothing at all.
+//! Named points on the road at which a test lets the hub die like by `kill -9`, and minutes that pass sooner. Without the
+//! feature `abort-points` they are nothing at all.
+
+use std::time::Duration;
 
 /// A point between two stages of the road.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,3 +89,17 @@ pub(crate) fn at(point: Point, tool: &str) {
 #[cfg(not(feature = "abort-points"))]
 #[inline(always)]
 pub(crate) fn at(_: Point, _: &str) {}
+
+/// So many minutes, of the length that a test has said.
+#[cfg(feature = "abort-points")]
+pub(crate) fn minutes(many: u64) -> Duration {
+    let length = std::env::var("CALLGATE_MINUTE_MS").ok().and_then(|text| text.parse().ok());
+    Duration::from_millis(many * length.unwrap_or(60_000))
+}
+
+/// So many minutes.
+#[cfg(not(feature = "abort-points"))]
+#[inline(always)]
+pub(crate) fn minutes(many: u64) -> Duration {
+    Duration::from_secs(many * 60)
+}

@@ -82,7 +82,7 @@ impl From<Approval> for ApprovalConfig {
             rest: Duration::from_secs(rest_minutes * 60),
             hold: Duration::from_secs(hold_seconds),
             hold_with_progress: Duration::from_secs(hold_seconds_with_progress),
-            expire: Duration::from_secs(expire_minutes * 60),
+            expire: crate::abort::minutes(expire_minutes),
             from_host_tree,
         }
     }
