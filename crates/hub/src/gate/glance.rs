@@ -29,8 +29,11 @@ const MOST_BYTES: usize = 16 << 20;
 const ONE_GO: usize = 1 << 20;
 /// So long results are gathered, so that one hand-over is for many and none is on the way of a call.
 const GATHER: Duration = Duration::from_millis(10);
-/// After looking so many times as long as it took nothing is looked at: a twentieth of one core at most.
-const REST: u32 = 19;
+/// After looking so many times as long as it took nothing is looked at, a two-hundredth of one core: whoever calls all the
+/// time feels it in less than one call of a hundred.
+const REST: u32 = 199;
+/// But no longer than this, so that one costly text does not keep the others waiting.
+const LONGEST_REST: Duration = Duration::from_secs(5);
 /// Results that were not looked at are told at most this often.
 const TELL: Duration = Duration::from_secs(60);
 /// How long the end of the hub may wait for what is left, and up to which length, since nothing ends a look that has begun.
@@ -164,7 +167,7 @@ async fn look_on(core: Weak<Core>) {
             if glances.waiting.borrow().all.is_empty() {
                 break;
             }
-            tokio::time::sleep(took * REST).await;
+            tokio::time::sleep((took * REST).min(LONGEST_REST)).await;
         }
     }
 }
