@@ -82,6 +82,18 @@ impl Home {
         std::fs::rename(fresh, self.path("callgate.jsonc")).unwrap();
     }
 
+    /// The config as it stands.
+    pub fn config(&self) -> Value {
+        serde_json::from_str(&std::fs::read_to_string(self.path("callgate.jsonc")).unwrap()).unwrap()
+    }
+
+    /// Writes it with this change.
+    pub fn change(&self, change: impl FnOnce(&mut Value)) {
+        let mut config = self.config();
+        change(&mut config);
+        self.configure(&config);
+    }
+
     /// A path inside.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)

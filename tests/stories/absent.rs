@@ -50,8 +50,7 @@ fn a_card_says_what_keeps_its_call_from_running_whoever_approves_it() {
 #[test]
 fn a_card_says_that_a_tool_is_gone_or_denied_and_that_its_server_fails() {
     let home = home(auto(0));
-    let mut config: Value =
-        serde_json::from_str(&std::fs::read_to_string(home.path("callgate.jsonc")).unwrap()).unwrap();
+    let mut config = home.config();
     let _hub = home.serve();
     let mut client = host(&home, "cursor");
     assert_eq!(outcome(&client.call(ORDER, json!({ "text": "one" }))), "pending");

@@ -255,12 +255,11 @@ fn the_sixty_fifth_waiting_call_of_a_client_is_refused_and_its_others_can_be_dec
 #[test]
 fn a_call_that_waits_is_told_of_by_its_progress_token_for_as_long_as_it_is_held() {
     let home = home(auto(0));
-    let text = std::fs::read_to_string(home.path("callgate.jsonc")).unwrap();
-    let mut config: Value = serde_json::from_str(&text).unwrap();
-    config["policy"]["approval"]["holdSeconds"] = json!(0);
-    config["policy"]["approval"]["holdSecondsWithProgress"] = json!(45);
-    config["hosts"] = json!({ "zed": { "holdSeconds": 45 } });
-    home.configure(&config);
+    home.change(|config| {
+        config["policy"]["approval"]["holdSeconds"] = json!(0);
+        config["policy"]["approval"]["holdSecondsWithProgress"] = json!(45);
+        config["hosts"] = json!({ "zed": { "holdSeconds": 45 } });
+    });
     let _hub = home.serve();
     let (mut cursor, mut zed) = (host(&home, "cursor"), host(&home, "zed"));
     assert_eq!(outcome(&cursor.call(ORDER, json!({ "text": "no token" }))), "pending");

@@ -23,12 +23,6 @@ impl Server {
         std::fs::write(self.home.path("definitions.new"), definitions.to_string()).unwrap();
         std::fs::rename(self.home.path("definitions.new"), self.home.path("definitions.json")).unwrap();
     }
-    fn change(&self, change: impl FnOnce(&mut Value)) {
-        let text = std::fs::read_to_string(self.home.path("callgate.jsonc")).unwrap();
-        let mut config: Value = serde_json::from_str(&text).unwrap();
-        change(&mut config);
-        self.home.configure(&config);
-    }
     fn restart(&self) {
         let (code, _, err) = self.home.run(&["server", "restart", "c"]);
         assert_eq!(code, 0, "{err}");
@@ -156,7 +150,7 @@ fn what_waited_only_for_a_pause_or_for_what_is_remembered_now_runs_when_its_clie
 fn a_stateful_server_that_was_started_anew_asks_again() {
     for stateful in [false, true] {
         let server = Server::new(&tools("Orders."), &hold("auto", 0));
-        server.change(|config| config["mcpServers"]["c"]["stateful"] = json!(stateful));
+        server.home.change(|config| config["mcpServers"]["c"]["stateful"] = json!(stateful));
         let _hub = server.home.serve();
         let mut client = server.host();
         let expect = if stateful { "pending" } else { "ran" };
@@ -323,7 +317,7 @@ fn what_a_person_types_tells_no_secret_to_the_client_or_the_log() {
     let mut tool = order("Orders.");
     tool["inputSchema"]["properties"]["to"] = json!({ "type": "string" });
     let server = Server::new(&json!({ "tools": [tool] }), &hold("ask", 0));
-    server.change(|config| config["mcpServers"]["c"]["env"] = json!({ "TOKEN": SECRET }));
+    server.home.change(|config| config["mcpServers"]["c"]["env"] = json!({ "TOKEN": SECRET }));
     let _hub = server.home.serve();
     let mut client = server.host();
     assert_eq!(outcome(&client.call(ORDER, json!({ "n": 1 }))), "pending");

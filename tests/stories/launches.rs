@@ -27,7 +27,7 @@ impl Launched {
         std::fs::write(self.path("variables"), variables).unwrap();
     }
     fn config(&self) -> Value {
-        serde_json::from_str(&std::fs::read_to_string(self.path("callgate.jsonc")).unwrap()).unwrap()
+        self.0.home.config()
     }
     /// Whether the server that began last was given this variable.
     fn has(&self, line: &str) -> bool {

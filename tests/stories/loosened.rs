@@ -5,13 +5,6 @@ use crate::orders::{ORDER, auto, home, host, lines};
 use serde_json::{Value, json};
 use stories::{Home, eventually, outcome};
 
-fn edit(home: &Home, change: impl FnOnce(&mut Value)) {
-    let text = std::fs::read_to_string(home.path("callgate.jsonc")).unwrap();
-    let mut config: Value = serde_json::from_str(&text).unwrap();
-    change(&mut config);
-    home.configure(&config);
-}
-
 /// What waits of the config, joined, and the hash that lets it.
 fn held(home: &Home) -> Option<(String, String)> {
     let held = home.json(&["status"])["held"].take();
@@ -39,7 +32,7 @@ fn a_new_server_lowers_nothing_by_its_own_words() {
     let mut client = host(&home, "cursor");
     let mut entry = another(&home);
     entry["effects"] = json!({ "append_line": "read", "echo": "destructive" });
-    edit(&home, |config| config["mcpServers"]["n"] = entry);
+    home.change(|config| config["mcpServers"]["n"] = entry);
     client.await_tool("n__append_line");
     let (words, _) = eventually("the change to be held", || held(&home));
     assert_eq!(words, "`append_line` of `n` counts as `read`");
@@ -66,7 +59,7 @@ fn a_known_server_under_a_second_name_waits_and_says_whose_it_is() {
     let mut client = home.stdio(&["--host", "cursor"]);
     client.initialize("2025-11-25");
     client.await_tool("s__echo");
-    edit(&home, |config| config["mcpServers"]["t"] = config["mcpServers"]["s"].clone());
+    home.change(|config| config["mcpServers"]["t"] = config["mcpServers"]["s"].clone());
     let card = || {
         let all = home.json(&["catalog", "diff"])["servers"].take();
         let review = all.as_array()?.iter().find(|it| it["server"] == "t")?.clone();
@@ -77,7 +70,7 @@ fn a_known_server_under_a_second_name_waits_and_says_whose_it_is() {
     assert_eq!(outcome(&client.call("t__append_line", json!({ "text": "1" }))), "server_unavailable");
     // The same where it is renamed while the hub does not run.
     hub.kill();
-    edit(&home, |config| {
+    home.change(|config| {
         let servers = config["mcpServers"].as_object_mut().unwrap();
         servers.remove("t");
         let entry = servers.remove("s").unwrap();
@@ -97,7 +90,7 @@ fn the_log_is_not_shortened_by_an_edit() {
     let home = home(auto(0));
     let _hub = home.serve();
     let mut client = host(&home, "cursor");
-    edit(&home, |config| {
+    home.change(|config| {
         config["hub"] = json!({ "audit": { "keepDays": 1 } });
         config["policy"]["rules"] = json!([{ "name": "no", "tools": [ORDER], "then": "deny" }]);
     });

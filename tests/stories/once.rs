@@ -66,10 +66,7 @@ fn a_call_cut_off_by_a_crash_is_unknown_until_a_person_settles_it() {
 #[test]
 fn a_lost_reply_is_found_again_instead_of_running_twice() {
     let home = home(json!({ "default": "allow", "approval": { "holdSeconds": 1 } }));
-    let mut config: Value =
-        serde_json::from_str(&std::fs::read_to_string(home.path("callgate.jsonc")).unwrap()).unwrap();
-    config["mcpServers"]["s"]["timeouts"] = json!({ "callSeconds": 2 });
-    home.configure(&config);
+    home.change(|config| config["mcpServers"]["s"]["timeouts"] = json!({ "callSeconds": 2 }));
     let _hub = home.serve();
     let mut client = host(&home, "cursor");
     let slow = json!({ "name": "s__slow_write", "arguments": { "text": "once", "ms": 400 } });

@@ -262,10 +262,7 @@ fn a_result_over_the_bound_is_read_piece_by_piece_by_its_own_client() {
     let long = "0123456789".repeat(5_000);
     let result = json!({ "content": [{ "type": "text", "text": long }] });
     let server = Changing::new(&json!({ "tools": [look("Looks.", json!({}))], "results": { "look": result } }));
-    let config = std::fs::read_to_string(server.home.path("callgate.jsonc")).unwrap();
-    let mut config: Value = serde_json::from_str(&config).unwrap();
-    config["mcpServers"]["c"]["results"] = json!({ "maxBytes": 16384 });
-    server.home.configure(&config);
+    server.home.change(|config| config["mcpServers"]["c"]["results"] = json!({ "maxBytes": 16384 }));
     let _hub = server.home.serve();
     let (mut client, mut other) = (server.host(), server.home.stdio(&["--host", "zed"]));
     client.await_tool("c__look");
@@ -289,10 +286,7 @@ fn another_launch_of_a_known_server_waits_for_a_person() {
     let mut client = server.host();
     client.await_tool("c__look");
     assert_eq!(outcome(&client.call("c__look", json!({ "what": "a" }))), "ran");
-    let text = std::fs::read_to_string(server.home.path("callgate.jsonc")).unwrap();
-    let mut config: Value = serde_json::from_str(&text).unwrap();
-    config["mcpServers"]["c"]["env"]["EXTRA"] = json!("1");
-    server.home.configure(&config);
+    server.home.change(|config| config["mcpServers"]["c"]["env"]["EXTRA"] = json!("1"));
     eventually("a card", || (server.diff()["servers"][0]["entries"][0]["kind"] == "launch").then_some(()));
     assert_eq!(outcome(&client.call("c__look", json!({ "what": "b" }))), "ran", "it goes on as it was");
     hub.kill();
@@ -313,10 +307,7 @@ fn a_config_that_loosens_the_policy_waits_for_a_person() {
     let mut client = server.host();
     client.await_tool("c__order");
     assert_eq!(outcome(&client.call("c__order", json!({}))), "pending");
-    let text = std::fs::read_to_string(server.home.path("callgate.jsonc")).unwrap();
-    let mut config: Value = serde_json::from_str(&text).unwrap();
-    config["policy"]["default"] = json!("allow");
-    server.home.configure(&config);
+    server.home.change(|config| config["policy"]["default"] = json!("allow"));
     let held = || server.home.json(&["policy", "check"])["held"].as_array().unwrap().clone();
     let sentences = eventually("a card", || Some(held()).filter(|held| !held.is_empty()));
     assert_eq!(outcome(&client.call("c__order", json!({}))), "pending", "not applied");

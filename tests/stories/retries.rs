@@ -293,10 +293,7 @@ fn a_long_result_that_is_told_again_can_be_read_to_its_end_also_by_a_later_hub()
     let mut definitions: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     definitions["results"] = json!({ "order": { "content": [{ "type": "text", "text": big }] } });
     std::fs::write(&path, definitions.to_string()).unwrap();
-    let config = orders.home.path("callgate.jsonc");
-    let mut written: Value = serde_json::from_slice(&std::fs::read(&config).unwrap()).unwrap();
-    written["mcpServers"]["c"]["results"] = json!({ "maxBytes": 2048 });
-    orders.home.configure(&written);
+    orders.home.change(|config| config["mcpServers"]["c"]["results"] = json!({ "maxBytes": 2048 }));
     let arguments = json!({ "n": 1 });
     for round in 0..2 {
         let _hub = orders.home.serve();

@@ -1,7 +1,7 @@
 //! Rules of the policy: what they decide, what hosts and the person see of it, and a config that loosens them.
 
 use crate::orders::{ORDER, home, host, lines};
-use serde_json::{Value, json};
+use serde_json::json;
 use stories::{eventually, outcome, text};
 
 #[test]
@@ -67,10 +67,7 @@ fn a_person_sees_what_hosts_do_not_and_what_cannot_be_checked() {
 fn a_config_that_loosens_is_shown_where_a_person_looks() {
     let home = home(json!({ "default": "ask" }));
     let _hub = home.serve();
-    let mut config: Value =
-        serde_json::from_str(&std::fs::read_to_string(home.path("callgate.jsonc")).unwrap()).unwrap();
-    config["policy"]["default"] = json!("allow");
-    home.configure(&config);
+    home.change(|config| config["policy"]["default"] = json!("allow"));
     let status = eventually("the change to be held", || {
         let status = home.json(&["status"]);
         status["held"]["hash"].is_string().then_some(status)

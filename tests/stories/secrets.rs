@@ -234,10 +234,7 @@ fn an_error_of_a_tool_with_an_output_schema_passes_and_is_cleaned() {
         &json!({ "tools": [tool], "results": { "look": { "isError": true, "content": said } } }),
         &json!({ "default": "allow" }),
     );
-    let mut config: Value =
-        serde_json::from_str(&std::fs::read_to_string(home.path("callgate.jsonc")).unwrap()).unwrap();
-    config["mcpServers"]["c"]["results"] = json!({ "check": "strict" });
-    home.configure(&config);
+    home.change(|config| config["mcpServers"]["c"]["results"] = json!({ "check": "strict" }));
     let mut hub = home.serve();
     let mut client = home.stdio(&["--host", "cursor"]);
     client.initialize("2025-11-25");
@@ -272,10 +269,7 @@ fn a_lost_reply_is_cleaned_bounded_and_checked_like_every_other() {
         },
     });
     let home = talker(&definitions, &json!({ "default": "allow" }));
-    let mut config: Value =
-        serde_json::from_str(&std::fs::read_to_string(home.path("callgate.jsonc")).unwrap()).unwrap();
-    config["mcpServers"]["c"]["results"] = json!({ "maxBytes": 2048, "check": "strict" });
-    home.configure(&config);
+    home.change(|config| config["mcpServers"]["c"]["results"] = json!({ "maxBytes": 2048, "check": "strict" }));
     let mut hub = home.serve();
     let mut client = home.stdio(&["--host", "cursor"]);
     client.initialize("2025-11-25");
